@@ -1,0 +1,62 @@
+import { SetMetadata } from '@nestjs/common';
+import type { EndState, ExecutionState } from '@domain/executions/state.js';
+import type { SafeFailure } from '@domain/executions/failures.js';
+import type { TenantContext } from '@domain/tenancy.js';
+import type { CommandClass } from './phase.js';
+import type { Tx } from './tx.js';
+
+/** What is stored of an execution, as its saga and phases see it. `cursor` is small and safe to read: ids, counters, flags. */
+export type Stored<Cursor> = {
+  readonly id: string;
+  readonly context: TenantContext & { readonly projectId: string };
+  readonly workflow: string;
+  readonly state: ExecutionState;
+  readonly cursor: Cursor;
+  /** The number of the current owner; taking over adds one. */
+  readonly generation: number;
+  /** The business resource that the execution belongs to. */
+  readonly subjectId: string | null;
+  /** The sealed ExecutionIdentity that the work acts with. */
+  readonly identityId: string | null;
+};
+
+export type Signal = { readonly name: string; readonly number: number; readonly body: unknown };
+
+/** What woke the execution, read right after the claim. `now` is the database's clock; `due`: the last wait's `until` has passed. */
+export type Wake = { readonly now: Date; readonly due: boolean; readonly signals: readonly Signal[] };
+
+export type Next =
+  | { readonly kind: 'phase'; readonly command: CommandClass; readonly args: unknown }
+  | { readonly kind: 'wait'; readonly until: Date | null }
+  | { readonly kind: 'end'; readonly as: EndState; readonly failure: SafeFailure | null };
+
+/** Runs `new command(run, args)` on the command bus. */
+export const phase = (command: CommandClass, args?: unknown): Next => ({ kind: 'phase', command, args });
+/** Releases the execution until a signal comes, or until `until` on the database's clock. */
+export const wait = (options: { readonly until?: Date } = {}): Next => ({ kind: 'wait', until: options.until ?? null });
+export const end = (as: EndState, failure: SafeFailure | null = null): Next => ({ kind: 'end', as, failure });
+
+/** Rows to lock before heads, by feature: `feature_lock_<feature>` locks them in id order. */
+export type Aggregate = { readonly feature: string; readonly id: string };
+
+export type Outcome = { readonly as: EndState; readonly failure: SafeFailure | null };
+
+/**
+ * One feature's workflow. The engine owns recovery, generations, cancellation and gates; the saga only says what comes next.
+ * A saga without `end` ends in a grouped commit; one with `end` in a transaction that holds its `aggregates` and the `heads` it names.
+ */
+export interface Saga<Cursor> {
+  /** Pure: what is stored and what woke it decide; a new owner decides the same. */
+  next(stored: Stored<Cursor>, wake: Wake): Next;
+  /** Aggregates that `end` writes, locked before any head. */
+  aggregates?(stored: Stored<Cursor>): readonly Aggregate[];
+  /** Named from what is locked: every other execution whose head `end` will touch. */
+  heads?(tx: Tx, stored: Stored<Cursor>, outcome: Outcome): Promise<readonly string[]>;
+  /** Saves the feature's own end in the transaction that ends the execution. Awaits only statements on `tx`; locks nothing more. */
+  end?(tx: Tx, stored: Stored<Cursor>, outcome: Outcome): Promise<void>;
+}
+
+export type WorkflowOptions = { readonly name: string; readonly version: number };
+export const workflowMetadata = 'openbot:workflow';
+/** Registers a provider as the saga of stored work. `version` names the shape of its cursor: other builds leave unknown versions alone. */
+export const Workflow = (name: string, options: { readonly version: number }): ClassDecorator => SetMetadata(workflowMetadata, { name, ...options } satisfies WorkflowOptions);

@@ -1,0 +1,46 @@
+/** Every setting of a process, read once at its start. A class so that Nest can inject it by type. */
+export class Config {
+  readonly production: boolean;
+  /** `PORT`, default 3000. */
+  readonly port: number;
+  /** `HOST`, default 127.0.0.1 in development and 0.0.0.0 in production. */
+  readonly host: string;
+  /** `DATABASE_URL`: the connection that migrates. `null` in development: the embedded PostgreSQL. */
+  readonly databaseUrl: string | null;
+  /** `DATABASE_API_URL`, `DATABASE_WORKER_URL`: logins of the two roles. `null`: made by the migration, with passwords derived from the encryption key. */
+  readonly databaseApiUrl: string | null;
+  readonly databaseWorkerUrl: string | null;
+  /** `DATABASE_API_CONNECTIONS`, `DATABASE_WORKER_CONNECTIONS`, default 10 each. */
+  readonly apiConnections: number;
+  readonly workerConnections: number;
+  /** `OPENBOT_ENCRYPTION_KEYS`: `<id>:<base64 of 32 bytes>`, comma separated; the first seals, all open. */
+  readonly encryptionKeys: readonly { readonly id: string; readonly key: Buffer }[];
+  /** `OPENBOT_ROLES`: `api`, `worker` or both (default). */
+  readonly roles: { readonly api: boolean; readonly worker: boolean };
+  /** `OPENBOT_NODE`: the name under which this process owns work; default: the host name and the port. */
+  readonly nodeName: string;
+  /** `OPENBOT_LEASE_MS`, default 10 000: how long an unchanged beat keeps its work. */
+  readonly leaseMs: number;
+  /** `OPENBOT_GRACE_MS`, default 25 000: how long phases go on after SIGTERM. */
+  readonly graceMs: number;
+  /** `OPENBOT_WORKER_SLOTS`, default 200: executions advanced at once. */
+  readonly workerSlots: number;
+  /** `WAKE`: `notify` (default) or `none`: polling alone. */
+  readonly wake: 'notify' | 'none';
+  /** `OPENBOT_DEBUG_POINT`: a named point at which the process stops itself; for recovery tests, refused in production. */
+  readonly debugPoint: string | null;
+  /** `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `OPENAI_MODEL`, `OPENAI_API` (`responses` or `chat`). */
+  readonly openai: ProviderSettings | null;
+  /** `ANTHROPIC_API_KEY`, `ANTHROPIC_BASE_URL`, `ANTHROPIC_MODEL`. */
+  readonly anthropic: ProviderSettings | null;
+  /** `OPENBOT_EGRESS_ALLOW`: hosts or CIDRs of private networks that outbound calls may reach; loopback is allowed in development. */
+  readonly egressAllow: readonly string[];
+  /** `OPENBOT_LOG_LEVEL`, default `info`. */
+  readonly logLevel: string;
+
+  constructor(values: Config) {
+    Object.assign(this, values);
+  }
+}
+
+export type ProviderSettings = { readonly apiKey: string; readonly baseUrl: string | null; readonly model: string | null; readonly api: 'responses' | 'chat' };

@@ -1,0 +1,20 @@
+import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestjs/common';
+import type { TenantContext } from '@domain/tenancy.js';
+
+/** Who acts, and within what. Never derived from strings, authors or ids: it comes from the credential that the request carried. */
+export type Identity = {
+  readonly context: TenantContext & { readonly projectId: string };
+  readonly memberId: string;
+  readonly tokenId: string;
+  readonly role: 'owner' | 'member';
+};
+
+/** Person and way of signing in: another token of the same person is another author. */
+export const authorKey = (identity: Pick<Identity, 'memberId' | 'tokenId'>): string => `${identity.memberId}:${identity.tokenId}`;
+
+export const CurrentIdentity = createParamDecorator((_: unknown, context: ExecutionContext): Identity => context.switchToHttp().getRequest<{ identity: Identity }>().identity);
+
+export const permissionMetadata = 'openbot:permission';
+/** The permission that a route needs; `public` needs no credential. Every route names one: an architecture test checks it, and OpenAPI shows it. */
+export type Permission = 'public' | `${string}.${string}`;
+export const Permit = (permission: Permission): MethodDecorator => SetMetadata(permissionMetadata, permission);
