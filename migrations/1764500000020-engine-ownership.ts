@@ -1,0 +1,107 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/**
+ * Claims ready work: ordered by readiness, skipping what is locked. Never overwrites `cancelling` or `outcome_unknown`.
+ * `p_alone` takes one execution that stalled three times or more; the others are taken without those.
+ */
+const claim = `
+create function claim_executions(p_known text[], p_node text, p_epoch bigint, p_limit int, p_alone boolean)
+returns table (head execution, claimed_at timestamptz, was_runnable_at timestamptz, was_state text) language plpgsql security definer set search_path = pg_catalog, public as $$
+begin
+  return query
+  with ready as materialized (
+    select x.id, x.runnable_at, x.state from execution x
+    where x.runnable_at <= clock_timestamp() and x.owner is null and x.runnable_at is not null
+      and x.workflow || ':' || x.workflow_version = any (p_known) and (x.stalls >= 3) = p_alone
+    order by x.runnable_at limit p_limit for no key update skip locked)
+  update execution x set owner = p_node, epoch = p_epoch, claim_id = gen_random_uuid(), generation = x.generation + 1, runnable_at = null,
+    started_at = coalesce(x.started_at, clock_timestamp()), state = case when x.state in ('queued', 'waiting') then 'running' else x.state end
+  from ready r where x.id = r.id returning x, clock_timestamp(), r.runnable_at, r.state;
+end $$`;
+
+/** When the next timer is due, and whether stalled work is ready that wants a node for itself. */
+const nextReady = `
+create function next_ready(p_known text[]) returns table (ready_in_ms double precision, stalled_ready boolean) language plpgsql stable security definer set search_path = pg_catalog, public as $$
+begin
+  return query select extract(epoch from min(x.runnable_at) filter (where x.runnable_at > '-infinity') - clock_timestamp())::double precision * 1000,
+    coalesce(bool_or(x.stalls >= 3 and x.runnable_at <= clock_timestamp()), false)
+  from (select y.runnable_at, y.stalls from execution y where y.runnable_at is not null and y.owner is null and y.workflow || ':' || y.workflow_version = any (p_known)
+    order by y.runnable_at limit 50) x;
+end $$`;
+
+/**
+ * Takeover, orphans, the return of the same name: one ordered statement that does not wait. What is locked now is found by the next sweep.
+ * A takeover costs a stall (\`p_cost\` 1); from the third on the work waits 2^n seconds.
+ */
+const release = `
+create function release_executions(p_owner text, p_epoch bigint, p_keep uuid[], p_cost int) returns setof uuid language plpgsql security definer set search_path = pg_catalog, public as $$
+begin
+  return query
+  with lost as materialized (
+    select x.id from execution x where x.owner = p_owner and (p_epoch is null or x.epoch = p_epoch) and not (x.claim_id = any (p_keep))
+    order by x.id for no key update skip locked)
+  update execution x set owner = null, epoch = null, claim_id = null, stalls = x.stalls + p_cost,
+    runnable_at = case when x.stalls + p_cost >= 3 then clock_timestamp() + make_interval(secs => power(2, least(x.stalls + p_cost, 8))) else '-infinity'::timestamptz end
+  from lost where x.id = lost.id returning x.id;
+end $$`;
+
+const owners = `
+create function list_owners() returns table (owner text, epoch bigint, held bigint) language plpgsql stable security definer set search_path = pg_catalog, public as $$
+begin
+  return query select x.owner, x.epoch, count(*) from execution x where x.owner is not null group by x.owner, x.epoch;
+end $$`;
+
+/** What an owner must notice without being told: cancels and signals of the work that it runs. */
+const watch = `
+create function watch_owned(p_owner text, p_epoch bigint) returns table (id uuid, claim_id uuid, state text, signal_count int) language plpgsql stable security definer set search_path = pg_catalog, public as $$
+begin
+  return query select x.id, x.claim_id, x.state, x.signal_count from execution x where x.owner = p_owner and x.epoch = p_epoch;
+end $$`;
+
+/**
+ * Locks heads in id order and names their tenants: the one part of a commit that crosses tenants. With \`p_skip\` it leaves out what
+ * others hold, so that one held row never stalls a lane.
+ */
+const lockHeads = `
+create function lock_heads(p_ids uuid[], p_skip boolean) returns table (id uuid, organization_id uuid, project_id uuid) language plpgsql security definer set search_path = pg_catalog, public as $$
+begin
+  if p_skip then
+    return query select x.id, x.organization_id, x.project_id from execution x where x.id = any (p_ids) order by x.id for no key update skip locked;
+  else
+    return query select x.id, x.organization_id, x.project_id from execution x where x.id = any (p_ids) order by x.id for no key update;
+  end if;
+end $$`;
+
+/** Everything that a new owner needs besides the head: open signals and the latest attempt of every call. Runs under the tenant's policies. */
+const load = `
+create function load_work(p_organization uuid, p_project uuid, p_id uuid) returns jsonb language plpgsql set app.organization = '' set app.project = '' as $$
+declare found_signals jsonb; found_calls jsonb; head jsonb;
+begin
+  perform set_config('app.organization', p_organization::text, true), set_config('app.project', p_project::text, true);
+  select jsonb_build_object('state', x.state, 'claim', x.claim_id, 'signalCount', x.signal_count, 'cancelNumber', x.cancel_number, 'commitNumber', x.commit_number) into head
+    from execution x where x.id = p_id;
+  select coalesce(jsonb_agg(jsonb_build_object('name', s.name, 'number', s.number, 'body', encode(s.body, 'base64')) order by s.created_at, s.name, s.number), '[]') into found_signals
+    from execution_signal s where s.execution_id = p_id and s.consumed is null;
+  select coalesce(jsonb_agg(to_jsonb(c) - 'result' - 'input' || jsonb_build_object('result', encode(c.result, 'base64')) order by c.step, c.name), '[]') into found_calls
+    from (select distinct on (y.step, y.name) y.* from execution_call y where y.execution_id = p_id order by y.step, y.name, y.attempt desc) c;
+  return jsonb_build_object('head', head, 'signals', found_signals, 'calls', found_calls);
+end $$`;
+
+const definers = ['claim_executions(text[], text, bigint, int, boolean)', 'next_ready(text[])', 'release_executions(text, bigint, uuid[], int)', 'list_owners()', 'watch_owned(text, bigint)', 'lock_heads(uuid[], boolean)'];
+
+export class EngineOwnership1764500000020 implements MigrationInterface {
+  async up(q: QueryRunner): Promise<void> {
+    for (const sql of [claim, nextReady, release, owners, watch, lockHeads, load]) await q.query(sql);
+    for (const name of definers) {
+      await q.query(`alter function ${name} owner to openbot_engine`);
+      await q.query(`revoke all on function ${name} from public`);
+      await q.query(`grant execute on function ${name} to openbot_worker`);
+    }
+    await q.query(`revoke all on function load_work(uuid, uuid, uuid) from public`);
+    await q.query(`grant execute on function load_work(uuid, uuid, uuid) to openbot_worker`);
+  }
+
+  async down(q: QueryRunner): Promise<void> {
+    for (const name of [...definers, 'load_work(uuid, uuid, uuid)']) await q.query(`drop function ${name}`);
+  }
+}
