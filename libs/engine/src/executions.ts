@@ -1,0 +1,38 @@
+import type { ExecutionEventBody } from '@domain/executions/events.js';
+import type { ExecutionState } from '@domain/executions/state.js';
+import { eventBinding, sealEvent } from './events.js';
+import type { OrganizationKey } from './sealing.js';
+import type { Tx } from './tx.js';
+
+/**
+ * Locks heads in the one order that every transaction uses: receipts, then aggregates, then heads by id in one statement. Returns what exists.
+ * Whoever will touch several heads names them all here.
+ */
+export async function lockHeads(tx: Tx, ids: readonly string[]): Promise<readonly { id: string; state: ExecutionState; sequence: number; signal_count: number }[]> {
+  return tx.query(`select id, state, sequence, signal_count from execution where id = any ($1::uuid[]) order by id for no key update`, [[...new Set(ids)]]);
+}
+
+/** Asks for a stop: a numbered signal and `cancelling`. Ended work stays as it is; `null`: there is no such execution in this tenant. */
+export async function requestCancel(tx: Tx, id: string): Promise<{ number: number; state: ExecutionState; sequence: number } | null> {
+  const [row] = (await tx.query(`select o_number as number, o_state as state, o_sequence as sequence from request_cancel($1)`, [id])) as { number: number; state: ExecutionState; sequence: number }[];
+  return row ?? null;
+}
+
+/** Sends a signal: the head is locked first. Without a number it takes the next of its name. `null`: it was sent before, or the work is gone. */
+export async function sendSignal(tx: Tx, id: string, signal: { readonly name: string; readonly number?: number; readonly body?: Buffer }): Promise<number | null> {
+  const [row] = (await tx.query(`select send_signal($1, $2, $3, $4) as number`, [id, signal.name, signal.number ?? null, signal.body ?? null])) as { number: number | null }[];
+  return row?.number ?? null;
+}
+
+/** Appends an event to the log of a head that the caller holds; answers its sequence. */
+export async function appendEvent(tx: Tx, key: OrganizationKey, id: string, event: ExecutionEventBody): Promise<number> {
+  const state = event._tag === 'State' ? event.state : null;
+  const [row] = (await tx.query(`select append_event($1, $2, $3, $4) as sequence`, [id, event._tag, state, sealEvent(key, eventBinding(id, event._tag, null), event)])) as { sequence: number }[];
+  if (!row) throw new Error('append_event answered no row');
+  return row.sequence;
+}
+
+/** Lets waiting work start: what another execution's end makes ready. The caller holds the head. */
+export async function makeReady(tx: Tx, id: string): Promise<void> {
+  await tx.query(`select make_ready($1)`, [id]);
+}
