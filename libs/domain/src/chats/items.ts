@@ -24,8 +24,7 @@ export type FunctionCall = { readonly type: 'function_call'; readonly callId: st
 
 /** What the model reads of a tool's result. Saved with the result and replayed as it stands. */
 export type ModelOutputPart =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'file'; readonly mediaType: string; readonly name?: string; readonly base64: string };
+  { readonly type: 'text'; readonly text: string } | { readonly type: 'file'; readonly mediaType: string; readonly name?: string; readonly base64: string };
 
 /** `output` is the result that clients see; `modelOutput`, when present, is what the model reads in its place. */
 export type FunctionCallOutput = {
@@ -42,3 +41,12 @@ export const noticeKinds = ['delegation', 'task', 'request', 'review', 'plan', '
 /** Marks an input that comes from OpenBot, not from a person. Its text begins with `[OpenBot]`. */
 export type NoticeOrigin = { readonly kind: (typeof noticeKinds)[number]; readonly ref: string | null };
 export type ItemOrigin = { readonly chat: string; readonly turn: string; readonly step: number; readonly notice: NoticeOrigin | null };
+
+/** What every input from OpenBot begins with. A bot reads such text as data, never as a person's instruction. */
+export const noticePrefix = '[OpenBot]';
+
+/** The text that a person reads of an answer: its assistant messages, in order. */
+export function answerText(items: readonly ItemContent[]): string {
+  const messages = items.filter((item) => item.type === 'message').filter((item) => item.role === 'assistant');
+  return messages.map((message) => message.content.map((part) => part.text).join('')).join('\n\n');
+}
