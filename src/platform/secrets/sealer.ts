@@ -5,11 +5,9 @@ import { ok } from '@domain/result.js';
 import type { OrganizationKey, Sealing } from '@engine/sealing.js';
 import { Config } from '@platform/config/config.js';
 import { read, transact } from '@platform/database/transact.js';
+import { processDatabase } from './process-database.js';
 import { openValue, sealValue, type DataKey } from './sealed-value.js';
 import { platformKeys, unwrap, wrap, type WrappedKey } from './master-keys.js';
-
-/** The DataSource that reads data keys: the API's, or the worker's in a process that has no API. */
-export const secretsDatabase = 'openbot:secrets-database';
 
 /** A node reads keys anew after this time, and goes on without for twice as long. A new key seals only when it is older than that: by then every node opens it. */
 const refreshMs = 300_000;
@@ -37,7 +35,7 @@ export class Sealer implements Sealing {
   private readonly loading = new Map<string, Promise<OrganizationKey>>();
 
   constructor(
-    @Inject(secretsDatabase) private readonly db: DataSource,
+    @Inject(processDatabase) private readonly db: DataSource,
     private readonly config: Config,
   ) {
     const keys = platformKeys(config.encryptionKeys);

@@ -1,25 +1,8 @@
 import { Global, Module } from '@nestjs/common';
-import { getDataSourceToken } from '@nestjs/typeorm';
-import { DataSource } from 'typeorm';
-import { Sealer, secretsDatabase } from './sealer.js';
+import { processDatabase, processDatabaseProvider } from './process-database.js';
+import { Sealer } from './sealer.js';
 
+/** Needs a global `Config`, and a DataSource that other modules make global (Nest's TypeORM module does). */
 @Global()
-@Module({
-  providers: [
-    Sealer,
-    {
-      provide: secretsDatabase,
-      inject: [
-        { token: DataSource, optional: true },
-        { token: getDataSourceToken('worker'), optional: true },
-      ],
-      useFactory: (api?: DataSource, worker?: DataSource) => {
-        const database = api ?? worker;
-        if (!database) throw new Error('a process without a database cannot hold secrets');
-        return database;
-      },
-    },
-  ],
-  exports: [Sealer],
-})
+@Module({ providers: [Sealer, processDatabaseProvider], exports: [Sealer, processDatabase] })
 export class SecretsModule {}

@@ -1,0 +1,75 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { transportProblems, type TransportTag } from './transport-problems.js';
+
+type Schema = Record<string, unknown>;
+type Response = { description: string; content: { 'application/json': { schema: Schema; examples?: Record<string, { value: object }> } } };
+export type Operation = { requestBody?: unknown; responses: Record<string, Response>; security?: object[]; tags?: string[]; operationId?: string } & Record<string, unknown>;
+type Declared = { readonly status: number; readonly schema: string; readonly example: object };
+
+const text = { type: 'string' };
+const problem = (tag: string, fields: Record<string, Schema> = {}): Schema => ({
+  type: 'object',
+  required: ['_tag', 'message', ...Object.keys(fields)],
+  properties: { _tag: { type: 'string', enum: [tag] }, message: text, ...fields },
+});
+const violation = { type: 'object', required: ['field', 'reason'], properties: { field: text, reason: text } };
+
+/** The schemas of what any route may answer. */
+export const commonSchemas: Record<string, Schema> = {
+  InvalidInput: problem('InvalidInput', {
+    field: { ...text, description: 'The path of the first violation: `input[0].content`.' },
+    reason: text,
+    violations: { type: 'array', items: violation },
+  }),
+  Unauthenticated: problem('Unauthenticated'),
+  BodyTooLarge: problem('BodyTooLarge'),
+  UnsupportedMediaType: problem('UnsupportedMediaType'),
+  RequestFailed: problem('RequestFailed', {
+    category: { ...text, description: '`storage_unavailable` passes by itself; try again after `Retry-After` seconds.' },
+    errorId: { ...text, description: 'Also in the header `openbot-error-id`. The operator finds the sealed cause under it.' },
+  }),
+};
+
+const plain = (tag: TransportTag): Declared => ({ status: transportProblems[tag].status, schema: tag, example: { _tag: tag, message: transportProblems[tag].message } });
+const field = { field: 'limit', reason: 'must not be greater than 100' };
+const invalid: Declared = { status: 400, schema: 'InvalidInput', example: { _tag: 'InvalidInput', message: 'limit must not be greater than 100.', ...field, violations: [field] } };
+const failed = (status: number, category: string, message: string): Declared => ({
+  status,
+  schema: 'RequestFailed',
+  example: { _tag: 'RequestFailed', message, category, errorId: 'err_01k0000000e00800000000000g' },
+});
+
+const always = [
+  invalid,
+  failed(500, 'unexpected', 'The request failed. Quote the error id to your operator.'),
+  failed(503, 'storage_unavailable', 'The database does not answer at the moment. Try again.'),
+];
+const ofBodies = [plain('BodyTooLarge'), plain('UnsupportedMediaType')];
+
+/** Joins a common problem with what the route itself declares under the same status. */
+function declare(operation: Operation, { status, schema, example }: Declared): void {
+  const own = operation.responses[String(status)];
+  const content = own?.content?.['application/json'];
+  const reference = { $ref: `#/components/schemas/${schema}` };
+  operation.responses[String(status)] = {
+    description: own ? `${own.description}, ${schema}` : schema,
+    content: {
+      'application/json': {
+        schema: content ? { oneOf: [content.schema, reference] } : reference,
+        examples: { ...content?.examples, [schema]: { value: example } },
+      },
+    },
+  };
+}
+
+/** Every operation says all that it may answer, without its controller repeating it. */
+export function declareCommonProblems(operation: Operation, isPublic: boolean): void {
+  for (const declared of always) declare(operation, declared);
+  if (!isPublic) declare(operation, plain('Unauthenticated'));
+  if (operation.requestBody) for (const declared of ofBodies) declare(operation, declared);
+}
+
+export const operationsOf = (document: OpenAPIObject): Operation[] =>
+  Object.values(document.paths).flatMap((path) =>
+    Object.entries(path as Record<string, unknown>).flatMap(([method, operation]) => (/^(get|put|post|delete|patch|head|options)$/.test(method) ? [operation as Operation] : [])),
+  );

@@ -1,0 +1,58 @@
+import helmet from '@fastify/helmet';
+import { HttpException } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
+import type { Config } from '@platform/config/config.js';
+import { ErrorRecords } from '@platform/observability/error-records.js';
+import { bodyLimitBytes } from './adapter.js';
+import { InputPipe } from './input.pipe.js';
+import { KnownRoutes } from './known-routes.js';
+import { serveDocumentation } from './openapi.js';
+import { ProblemFilter } from './problem.filter.js';
+import { endStreamsOnClose } from './sse.js';
+import { parseStrictJson } from './strict-json.js';
+import { bodyOf, transportProblems } from './transport-problems.js';
+
+/** Everything between the socket and the controllers. Call it once, before `app.init()` or `app.listen()`. */
+export function configureHttp(app: NestFastifyApplication, config: Pick<Config, 'production'>): void {
+  const server = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
+  const routes = new KnownRoutes();
+  routes.watch(server);
+  endStreamsOnClose(server);
+  acceptJsonOnly(app, server);
+  void app.register(helmet, {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        defaultSrc: ["'self'"],
+        baseUri: ["'none'"],
+        frameAncestors: ["'none'"],
+        objectSrc: ["'none'"],
+        imgSrc: ["'self'", 'data:'],
+        // Swagger UI carries its styles in the page.
+        styleSrc: ["'self'", "'unsafe-inline'"],
+      },
+    },
+    // On plain HTTP in development the header would lock the browser out of the next tool on this host.
+    hsts: config.production,
+  });
+  app.useGlobalPipes(new InputPipe());
+  app.useGlobalFilters(new ProblemFilter(app.get(ErrorRecords), routes));
+  serveDocumentation(app);
+}
+
+/** A body is strict JSON or 415: Nest's own form parser and Fastify's text parser would hand unchecked text on. */
+function acceptJsonOnly(app: NestFastifyApplication, server: FastifyInstance): void {
+  app.useBodyParser('application/json', { bodyLimit: bodyLimitBytes }, (_request, body, done) => {
+    try {
+      done(null, parseStrictJson(body as Buffer));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  app.useBodyParser('application/x-www-form-urlencoded', { bodyLimit: bodyLimitBytes }, (_request, _body, done) => {
+    const { status } = transportProblems.UnsupportedMediaType;
+    done(new HttpException(bodyOf('UnsupportedMediaType'), status));
+  });
+  server.removeContentTypeParser('text/plain');
+}

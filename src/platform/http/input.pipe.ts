@@ -1,0 +1,30 @@
+import { HttpException, ValidationPipe, type ArgumentMetadata } from '@nestjs/common';
+import { fieldPath, fromValidation, invalidInput } from './invalid-input.js';
+import { bodyOf, transportProblems } from './transport-problems.js';
+
+const unstorable = /\0|\p{Surrogate}/u;
+
+/** Every string of a query; bodies were checked by their parser. */
+function refuseUnstorable(value: unknown, path: string): void {
+  if (typeof value === 'string' && unstorable.test(value)) throw invalidInput(path || 'query', 'contains a character that cannot be stored');
+  if (value !== null && typeof value === 'object') for (const [key, inner] of Object.entries(value)) refuseUnstorable(inner, fieldPath(path, key));
+}
+
+/**
+ * Validates what controllers take by its class: unknown fields are refused by name, and the controller gets an instance. Types are never
+ * guessed: a query field that is a number says so with `@Type(() => Number)`.
+ */
+export class InputPipe extends ValidationPipe {
+  constructor() {
+    super({ whitelist: true, forbidNonWhitelisted: true, transform: true, exceptionFactory: fromValidation });
+  }
+
+  override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
+    if (metadata.type === 'query') refuseUnstorable(value, metadata.data ?? '');
+    // A malformed id in a path is a missing one; a path that no database can hold is no route.
+    if (metadata.type === 'param' && typeof value === 'string' && unstorable.test(value)) throw new HttpException(bodyOf('RouteNotFound'), transportProblems.RouteNotFound.status);
+    const isBody = metadata.type === 'body' && metadata.data === undefined && value !== undefined;
+    if (isBody && (value === null || typeof value !== 'object' || Array.isArray(value))) throw invalidInput('body', 'must be an object');
+    return (await super.transform(value, metadata)) as unknown;
+  }
+}

@@ -1,0 +1,99 @@
+import { once } from 'node:events';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { SafeFailure } from '@domain/executions/failures.js';
+import { requestFailed } from './problem.filter.js';
+
+const heartbeatMs = 15_000;
+/** A client that takes nothing for this long is gone, whatever its connection says. */
+const drainMs = 30_000;
+/** What may wait in memory for one client, also when its sender does not await. */
+const maxBufferedBytes = 1_048_576;
+
+export type EventStream = {
+  /** Aborts when the client is gone, the server closes, or `end` or `fail` was called. */
+  readonly closed: AbortSignal;
+  /** Writes one event. Resolves when the client takes more, and at once for a closed stream: ask `closed` before the next. */
+  send(id: string | number, event: string, data: unknown): Promise<void>;
+  /** The last event of a stream that cannot go on: `failure`, with the fields of RequestFailed. */
+  fail(failure: SafeFailure): void;
+  end(): void;
+};
+
+const openStreams = new WeakMap<object, Set<() => void>>();
+
+/** Open streams would keep a closing server open for ever. Their readers come back with the last id that they saw. */
+export function endStreamsOnClose(server: FastifyInstance): void {
+  const streams = new Set<() => void>();
+  openStreams.set(server.server, streams);
+  server.addHook('preClose', (done) => {
+    for (const end of [...streams]) end();
+    done();
+  });
+}
+
+const frame = (event: string, data: unknown, id?: string | number): string => `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** Takes the reply over and begins a stream of server-sent events. Rights and arguments are checked before: afterwards nothing typed can be answered. */
+export function openEventStream(request: FastifyRequest, reply: FastifyReply): EventStream {
+  const { raw } = reply;
+  const closing = new AbortController();
+  const streams = openStreams.get(request.server.server);
+
+  void reply.hijack();
+  raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    // Proxies that gather responses would hold the events back.
+    'x-accel-buffering': 'no',
+  });
+  raw.write(': open\n\n');
+
+  const heartbeat = setInterval(() => {
+    if (!raw.writableNeedDrain) raw.write(': heartbeat\n\n');
+  }, heartbeatMs);
+  heartbeat.unref();
+
+  const close = (): void => {
+    if (closing.signal.aborted) return;
+    clearInterval(heartbeat);
+    streams?.delete(end);
+    closing.abort();
+  };
+  const end = (): void => {
+    close();
+    raw.end();
+  };
+  raw.once('close', close);
+  raw.once('error', close);
+  streams?.add(end);
+  if (raw.destroyed) close();
+
+  return {
+    closed: closing.signal,
+    end,
+    async send(id, event, data) {
+      const text = frame(event, data, id);
+      if (closing.signal.aborted || raw.write(text)) return;
+      if (raw.writableLength > maxBufferedBytes) raw.destroy();
+      else await drained(raw, closing.signal);
+    },
+    fail(failure) {
+      if (closing.signal.aborted) return;
+      raw.write(frame('failure', requestFailed(failure)));
+      end();
+    },
+  };
+}
+
+async function drained(raw: FastifyReply['raw'], closed: AbortSignal): Promise<void> {
+  const late = setTimeout(() => raw.destroy(), drainMs);
+  late.unref();
+  try {
+    await once(raw, 'drain', { signal: closed });
+  } catch {
+    // Closed while it waited: `closed` says so.
+  } finally {
+    clearTimeout(late);
+  }
+}

@@ -1,0 +1,33 @@
+import { HttpException, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { FastifyRequest } from 'fastify';
+import { Authenticator } from './authenticator.js';
+import { permissionMetadata, type Identity, type Permission } from './identity.js';
+
+/** Printable characters of a bounded length: what is longer is no token of ours. */
+const bearer = /^Bearer +([\x21-\x7e]{1,512}) *$/i;
+
+const unauthenticated = (): HttpException =>
+  new HttpException({ _tag: 'Unauthenticated', message: 'Send a valid token: "Authorization: Bearer <token>".' }, 401);
+
+/** Stands before every route. Why a credential does not count is never told: unknown, revoked and expired are one answer. */
+@Injectable()
+export class AuthenticationGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly authenticator: Authenticator,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const permission = this.reflector.getAllAndOverride<Permission | undefined>(permissionMetadata, [context.getHandler(), context.getClass()]);
+    if (permission === undefined) throw new Error(`${context.getClass().name}.${context.getHandler().name} names no permission`);
+    if (permission === 'public') return true;
+    const request = context.switchToHttp().getRequest<FastifyRequest & { identity?: Identity }>();
+    const token = bearer.exec(request.headers.authorization ?? '')?.[1];
+    if (token === undefined) throw unauthenticated();
+    const identity = await this.authenticator.authenticate(token);
+    if (!identity) throw unauthenticated();
+    request.identity = identity;
+    return true;
+  }
+}
