@@ -1,5 +1,23 @@
 import type { MigrationInterface } from 'typeorm';
 import { Tenancy1764500000000 } from '@migrations/1764500000000-tenancy.js';
+import { EngineTables1764500000010 } from '@migrations/1764500000010-engine-tables.js';
+import { EngineOwnership1764500000020 } from '@migrations/1764500000020-engine-ownership.js';
+import { EngineSignals1764500000030 } from '@migrations/1764500000030-engine-signals.js';
+import { EngineCommits1764500000040 } from '@migrations/1764500000040-engine-commits.js';
+import { ExecutionAccess1764500000050 } from '@migrations/1764500000050-execution-access.js';
+import { Organizations1764500000100 } from '@migrations/1764500000100-organizations.js';
+import { Secrets1764500000200 } from '@migrations/1764500000200-secrets.js';
+import { Bots1764500000400 } from '@migrations/1764500000400-bots.js';
 
 /** Every migration, in the order of its timestamp. A list and not a folder, so that a build holds what it was tested with. */
-export const migrations: readonly (new () => MigrationInterface)[] = [Tenancy1764500000000];
+export const migrations: readonly (new () => MigrationInterface)[] = [
+  Tenancy1764500000000,
+  EngineTables1764500000010,
+  EngineOwnership1764500000020,
+  EngineSignals1764500000030,
+  EngineCommits1764500000040,
+  ExecutionAccess1764500000050,
+  Organizations1764500000100,
+  Secrets1764500000200,
+  Bots1764500000400,
+];

@@ -15,6 +15,7 @@ type State = {
   readonly actsAsOwner: boolean;
   readonly schemaOwner: string;
   readonly connects: boolean;
+  readonly setsTenant: boolean;
 };
 
 async function readState(client: Client, names: readonly string[]): Promise<State> {
@@ -28,9 +29,10 @@ async function readState(client: Client, names: readonly string[]): Promise<Stat
     [names],
   );
   const exists = (role: string): boolean => roles.some((row) => row.name === role);
-  const { rows: here } = await client.query<{ owns: boolean; owner: string; connects: boolean }>(
+  const { rows: here } = await client.query<{ owns: boolean; owner: string; connects: boolean; sets: boolean }>(
     `select ${exists('openbot_owner') ? `pg_has_role('openbot_owner', case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end)` : 'false'} as owns,
        ${exists('openbot_app') ? `has_database_privilege('openbot_app', current_database(), 'connect')` : 'false'} as connects,
+       ${exists('openbot_owner') ? `has_parameter_privilege('openbot_owner', 'app.organization', 'set') and has_parameter_privilege('openbot_owner', 'app.project', 'set')` : 'false'} as sets,
        (select nspowner::regrole::text from pg_namespace where nspname = 'public') as owner`,
   );
   return {
@@ -39,6 +41,7 @@ async function readState(client: Client, names: readonly string[]): Promise<Stat
     actsAsOwner: here[0]?.owns ?? false,
     schemaOwner: here[0]?.owner ?? '',
     connects: here[0]?.connects ?? false,
+    setsTenant: here[0]?.sets ?? false,
   };
 }
 
@@ -65,6 +68,8 @@ function missing(state: State, logins: readonly Login[], database: string): stri
     ),
     ...(state.schemaOwner === 'openbot_owner' ? [] : ['alter schema public owner to openbot_owner']),
     ...(state.connects ? [] : [`grant connect on database ${name(database)} to openbot_app`]),
+    // Functions that confine the tenant to their call have SET clauses, which only this privilege lets their owner write down.
+    ...(state.setsTenant ? [] : ['grant set on parameter app.organization, app.project to openbot_owner']),
   ];
 }
 
