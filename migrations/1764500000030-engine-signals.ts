@@ -71,16 +71,22 @@ begin
 end $$`;
 
 /**
- * Pages of several logs in one question, each under its own tenant's policies: \`[{id, organization, project, after, limit}]\`.
+ * Pages of several logs in one question, each under its own tenant's policies: \`[{id, organization, project, after, limit, bytes}]\`.
+ * A page ends with the event that fills its bytes, so that a few large events never make a large answer.
  * The caller has checked the reader's rights.
  */
 const readEvents = `
 create function read_events(p jsonb) returns setof execution_event language plpgsql set app.organization = '' set app.project = '' as $$
-declare t jsonb;
+declare t jsonb; r execution_event; room bigint;
 begin
   for t in select * from jsonb_array_elements(p) loop
     perform set_config('app.organization', t->>'organization', true), set_config('app.project', t->>'project', true);
-    return query select e.* from execution_event e where e.execution_id = (t->>'id')::uuid and e.sequence > (t->>'after')::int order by e.sequence limit (t->>'limit')::int;
+    room := coalesce((t->>'bytes')::bigint, 1048576);
+    for r in select e.* from execution_event e where e.execution_id = (t->>'id')::uuid and e.sequence > (t->>'after')::int order by e.sequence limit (t->>'limit')::int loop
+      return next r;
+      room := room - coalesce(octet_length(r.body), 0);
+      exit when room <= 0;
+    end loop;
   end loop;
 end $$`;
 

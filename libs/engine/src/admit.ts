@@ -45,6 +45,8 @@ export type NewExecution = {
   readonly cursor: object;
   readonly subjectId: string | null;
   readonly identityId: string | null;
+  /** The member whose work it is, and who alone may see it; `null` for a service's. */
+  readonly memberId: string | null;
   /** `false`: the row waits (`runnable_at` null) until `makeReady` says that it may start. */
   readonly ready: boolean;
 };
@@ -53,10 +55,21 @@ export type NewExecution = {
 export async function admitExecution(tx: Tx, work: NewExecution): Promise<string> {
   const id = work.id ?? uuidv7();
   await tx.query(
-    `with head as (insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, runnable_at, sequence)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 1) returning id, organization_id, project_id)
+    `with head as (insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, runnable_at, sequence)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1) returning id, organization_id, project_id)
      insert into execution_event (execution_id, sequence, organization_id, project_id, type, state) select id, 1, organization_id, project_id, 'State', 'queued' from head`,
-    [id, work.context.organizationId, work.context.projectId, work.workflow, work.version, work.cursor, work.subjectId, work.identityId, work.ready ? '-infinity' : null],
+    [
+      id,
+      work.context.organizationId,
+      work.context.projectId,
+      work.workflow,
+      work.version,
+      work.cursor,
+      work.subjectId,
+      work.identityId,
+      work.memberId,
+      work.ready ? '-infinity' : null,
+    ],
   );
   return id;
 }
