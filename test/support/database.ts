@@ -40,7 +40,7 @@ async function administer(server: TestServer, statement: string): Promise<void> 
 
 /** A database of its own for a test file: a copy of the migrated template, made in about 50 ms. */
 export async function openTestDatabase(connections = 10): Promise<TestDatabase> {
-  const server = JSON.parse(process.env['OPENBOT_TEST_SERVER'] ?? 'null') as TestServer | null;
+  const server = JSON.parse(process.env['TEST_POSTGRES'] ?? 'null') as TestServer | null;
   if (!server) throw new Error('the test server is started by test/support/global-setup.ts');
   const name = `test_${randomBytes(8).toString('hex')}`;
   await administer(server, `create database ${name} template ${server.template}`);

@@ -55,5 +55,5 @@ export async function startTestServer(): Promise<void> {
   await administer(adminUrl, `create database ${template}`);
   const urls = await migrate({ databaseUrl: withDatabase(adminUrl, template), databaseApiUrl: null, databaseWorkerUrl: null, encryptionKeys });
   const handed: TestServer = { adminUrl, apiUrl: urls.databaseApiUrl, workerUrl: urls.databaseWorkerUrl, template };
-  process.env['OPENBOT_TEST_SERVER'] = JSON.stringify(handed);
+  process.env['TEST_POSTGRES'] = JSON.stringify(handed);
 }

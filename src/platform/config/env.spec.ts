@@ -1,0 +1,70 @@
+import { Config } from './config.js';
+import { loadConfig, type Environment } from './env.js';
+
+const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
+const secret = 'hunter2-must-not-be-seen';
+const load = (env: Environment): Config => {
+  const loaded = loadConfig(env);
+  if (!loaded.ok) throw new Error(`${loaded.failure.variable} ${loaded.failure.expected}`);
+  return loaded.value;
+};
+
+test('an empty environment is development with everything embedded', () => {
+  const config = load({});
+  expect(config).toBeInstanceOf(Config);
+  expect(config).toMatchObject({ production: false, port: 3000, host: '127.0.0.1', databaseUrl: null, encryptionKeys: [], roles: { api: true, worker: true }, wake: 'notify', leaseMs: 10_000, openai: null });
+});
+
+test('an empty variable is an absent one', () => {
+  expect(load({ PORT: '', DATABASE_URL: '  ', OPENBOT_NODE: '' })).toEqual(load({}));
+});
+
+test('the first encryption key comes first', () => {
+  expect(load({ OPENBOT_ENCRYPTION_KEYS: `b:${key(2)}, a:${key(1)}` }).encryptionKeys.map(({ id }) => id)).toEqual(['b', 'a']);
+});
+
+test('a provider counts only with its key', () => {
+  expect(load({ OPENAI_MODEL: 'm' }).openai).toBeNull();
+  expect(load({ OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://127.0.0.1:9/v1', OPENAI_API: 'chat' }).openai).toEqual({ apiKey: 'k', baseUrl: 'http://127.0.0.1:9/v1', model: null, api: 'chat' });
+});
+
+test.each<[rule: string, variable: string, env: Environment]>([
+  ['a port is a number', 'PORT', { PORT: secret }],
+  ['a port is at most 65535', 'PORT', { PORT: '65536' }],
+  ['a number is not signed', 'OPENBOT_GRACE_MS', { OPENBOT_GRACE_MS: '-1' }],
+  ['a number has no exponent', 'OPENBOT_LEASE_MS', { OPENBOT_LEASE_MS: '1e4' }],
+  ['a pool has a connection', 'DATABASE_API_CONNECTIONS', { DATABASE_API_CONNECTIONS: '0' }],
+  ['a database is PostgreSQL', 'DATABASE_URL', { DATABASE_URL: `mysql://u:${secret}@h/d` }],
+  ['a database URL is a URL', 'DATABASE_URL', { DATABASE_URL: secret }],
+  ['a database URL names a database', 'DATABASE_URL', { DATABASE_URL: `postgres://u:${secret}@h` }],
+  ['a database URL names a user', 'DATABASE_API_URL', { DATABASE_API_URL: `postgres://h/${secret}` }],
+  ['a database URL has no start-up options', 'DATABASE_WORKER_URL', { DATABASE_WORKER_URL: `postgres://u:${secret}@h/d?options=-c%20a%3Db` }],
+  ['a key has 32 bytes', 'OPENBOT_ENCRYPTION_KEYS', { OPENBOT_ENCRYPTION_KEYS: `a:${Buffer.from(secret).toString('base64')}` }],
+  ['a key has an id', 'OPENBOT_ENCRYPTION_KEYS', { OPENBOT_ENCRYPTION_KEYS: key(1) }],
+  ['an id is used once', 'OPENBOT_ENCRYPTION_KEYS', { OPENBOT_ENCRYPTION_KEYS: `a:${key(1)},a:${key(2)}` }],
+  ['a key is used once', 'OPENBOT_ENCRYPTION_KEYS', { OPENBOT_ENCRYPTION_KEYS: `a:${key(1)},b:${key(1)}` }],
+  ['a role is known', 'OPENBOT_ROLES', { OPENBOT_ROLES: `api,${secret}` }],
+  ['a wake channel is known', 'WAKE', { WAKE: secret }],
+  ['a log level is known', 'OPENBOT_LOG_LEVEL', { OPENBOT_LOG_LEVEL: secret }],
+  ['an API of OpenAI is known', 'OPENAI_API', { OPENAI_API: secret }],
+  ['a provider is reached over HTTP', 'ANTHROPIC_BASE_URL', { ANTHROPIC_BASE_URL: `ftp://${secret}` }],
+  ['a provider key is one line', 'OPENAI_API_KEY', { OPENAI_API_KEY: `${secret}\n${secret}` }],
+  ['an allowed network is a host or a network', 'OPENBOT_EGRESS_ALLOW', { OPENBOT_EGRESS_ALLOW: `10.0.0.0/8,${secret} x` }],
+  ['an unknown setting is refused', 'OPENBOT_LEASE', { OPENBOT_LEASE: secret }],
+  ['an environment is known, so that a typing error is not development', 'NODE_ENV', { NODE_ENV: 'prod' }],
+  ['production has a database', 'DATABASE_URL', { NODE_ENV: 'production', OPENBOT_ENCRYPTION_KEYS: `a:${key(1)}` }],
+  ['production has a key', 'OPENBOT_ENCRYPTION_KEYS', { NODE_ENV: 'production', DATABASE_URL: `postgres://u:${secret}@h/d` }],
+  ['production has no debug point', 'OPENBOT_DEBUG_POINT', { NODE_ENV: 'production', DATABASE_URL: `postgres://u:${secret}@h/d`, OPENBOT_ENCRYPTION_KEYS: `a:${key(1)}`, OPENBOT_DEBUG_POINT: secret }],
+])('%s: %s is named and its value is not', (_, variable, env) => {
+  const loaded = loadConfig(env);
+  expect(loaded).toMatchObject({ ok: false, failure: { _tag: 'BadVariable', variable } });
+  expect(JSON.stringify(loaded)).not.toContain(secret);
+});
+
+test('the variables that Kubernetes makes of a service named openbot are left alone', () => {
+  expect(load({ OPENBOT_SERVICE_HOST: '10.0.0.1', OPENBOT_SERVICE_PORT_HTTP: '80', OPENBOT_PORT: 'tcp://10.0.0.1:80', OPENBOT_API_PORT_80_TCP_ADDR: '10.0.0.1' })).toEqual(load({}));
+});
+
+test('production with what it needs listens to everyone', () => {
+  expect(load({ NODE_ENV: 'production', DATABASE_URL: 'postgres://u:p@h/d', OPENBOT_ENCRYPTION_KEYS: `a:${key(1)}` })).toMatchObject({ production: true, host: '0.0.0.0' });
+});

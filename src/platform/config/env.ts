@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
+import { fail, ok, type Result } from '@domain/result.js';
+import { Config, type ProviderSettings } from './config.js';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+/** `variable` and what is expected of it; a value is never part of it. */
+export type BadVariable = { readonly _tag: 'BadVariable'; readonly variable: string; readonly expected: string };
+
+class Refused extends Error {
+  constructor(
+    readonly variable: string,
+    readonly expected: string,
+  ) {
+    super(`${variable} ${expected}`);
+  }
+}
+
+/** Every variable that the program reads. An `OPENBOT_` one that is not here is a typing error that would be obeyed by nobody. */
+const known = [
+  'NODE_ENV', 'PORT', 'HOST', 'WAKE', 'DATABASE_URL', 'DATABASE_API_URL', 'DATABASE_WORKER_URL', 'DATABASE_API_CONNECTIONS', 'DATABASE_WORKER_CONNECTIONS',
+  'OPENBOT_ENCRYPTION_KEYS', 'OPENBOT_ROLES', 'OPENBOT_NODE', 'OPENBOT_LEASE_MS', 'OPENBOT_GRACE_MS', 'OPENBOT_WORKER_SLOTS', 'OPENBOT_DEBUG_POINT', 'OPENBOT_EGRESS_ALLOW', 'OPENBOT_LOG_LEVEL',
+  'OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_MODEL', 'OPENAI_API', 'ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_MODEL',
+] as const; // prettier-ignore
+type Variable = (typeof known)[number];
+
+/** An empty variable is an absent one: deployment tools cannot leave one out. */
+function text(env: Environment, variable: Variable): string | null {
+  const value = env[variable]?.trim();
+  return value ? value : null;
+}
+
+function line(env: Environment, variable: Variable, maxLength: number): string | null {
+  const value = text(env, variable);
+  if (value !== null && (value.length > maxLength || /[^\x20-\x7e]/.test(value))) throw new Refused(variable, `must be at most ${maxLength} printable ASCII characters`);
+  return value;
+}
+
+function integer(env: Environment, variable: Variable, fallback: number, least: number, most: number): number {
+  const value = text(env, variable);
+  if (value === null) return fallback;
+  if (!/^\d{1,9}$/.test(value) || Number(value) < least || Number(value) > most) throw new Refused(variable, `must be a whole number from ${least} to ${most}`);
+  return Number(value);
+}
+
+function oneOf<T extends string>(env: Environment, variable: Variable, allowed: readonly T[], fallback: T): T {
+  const value = text(env, variable) ?? fallback;
+  if (!(allowed as readonly string[]).includes(value)) throw new Refused(variable, `must be one of: ${allowed.join(', ')}`);
+  return value as T;
+}
+
+function url(env: Environment, variable: Variable, protocols: readonly string[]): string | null {
+  const value = text(env, variable);
+  if (value === null) return null;
+  const protocol = URL.canParse(value) ? new URL(value).protocol : '';
+  if (!protocols.includes(protocol)) throw new Refused(variable, `must be a URL that begins with ${protocols.map((name) => `${name}//`).join(' or ')}`);
+  return value;
+}
+
+const databaseUrl = (env: Environment, variable: Variable): string | null => {
+  const value = url(env, variable, ['postgres:', 'postgresql:']);
+  if (value === null) return null;
+  const { username, pathname, searchParams } = new URL(value);
+  if (!username && !searchParams.get('user')) throw new Refused(variable, 'must name a user: postgres://user:password@host:5432/database');
+  if (pathname.length < 2) throw new Refused(variable, 'must name a database: postgres://user:password@host:5432/database');
+  // Connections may pass through poolers that forward no start-up options.
+  if (searchParams.has('options')) throw new Refused(variable, 'must not have the parameter "options"');
+  return value;
+};
+
+function encryptionKeys(env: Environment): Config['encryptionKeys'] {
+  const expected = 'must be a comma separated list of <id>:<base64 of 32 bytes>, with ids of 1 to 32 letters, digits, "-" or "_"';
+  const keys = (text(env, 'OPENBOT_ENCRYPTION_KEYS') ?? '')
+    .split(',')
+    .filter((entry) => entry.trim() !== '')
+    .map((entry) => {
+      const [, id, encoded] = /^([\w-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(entry.trim()) ?? [];
+      if (!id || !encoded) throw new Refused('OPENBOT_ENCRYPTION_KEYS', expected);
+      return { id, key: Buffer.from(encoded, 'base64') };
+    });
+  if (new Set(keys.map(({ id }) => id)).size < keys.length) throw new Refused('OPENBOT_ENCRYPTION_KEYS', 'must not use an id twice');
+  if (new Set(keys.map(({ key }) => createHash('sha256').update(key).digest('hex'))).size < keys.length) throw new Refused('OPENBOT_ENCRYPTION_KEYS', 'must not hold a key twice');
+  return keys;
+}
+
+function provider(env: Environment, name: 'OPENAI' | 'ANTHROPIC'): ProviderSettings | null {
+  const apiKey = line(env, `${name}_API_KEY`, 512);
+  const baseUrl = url(env, `${name}_BASE_URL`, ['http:', 'https:']);
+  const model = line(env, `${name}_MODEL`, 200);
+  const api = name === 'OPENAI' ? oneOf(env, 'OPENAI_API', ['responses', 'chat'], 'responses') : 'responses';
+  return apiKey === null ? null : { apiKey, baseUrl, model, api };
+}
+
+function roles(env: Environment): Config['roles'] {
+  const named = (text(env, 'OPENBOT_ROLES') ?? 'api,worker').split(',').map((role) => role.trim());
+  if (named.some((role) => role !== 'api' && role !== 'worker')) throw new Refused('OPENBOT_ROLES', 'must be api, worker, or both separated by a comma');
+  return { api: named.includes('api'), worker: named.includes('worker') };
+}
+
+const isHostOrNetwork = (entry: string): boolean => /^[a-z0-9.:_-]{1,253}(\/\d{1,3})?$/i.test(entry);
+
+function egressAllow(env: Environment): readonly string[] {
+  const entries = (text(env, 'OPENBOT_EGRESS_ALLOW') ?? '').split(',').map((entry) => entry.trim()).filter((entry) => entry !== ''); // prettier-ignore
+  if (!entries.every(isHostOrNetwork)) throw new Refused('OPENBOT_EGRESS_ALLOW', 'must be a comma separated list of host names, addresses or networks such as 10.0.0.0/8');
+  return entries;
+}
+
+/** Kubernetes sets these in every pod for a service whose name begins with "openbot". They are nobody's settings. */
+const isServiceLink = (variable: string, value: string): boolean => /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/.test(variable) || (variable.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value));
+
+/** What development provides by itself, production must be given. */
+function checkProduction(config: Config): void {
+  if (!config.production) return;
+  if (!config.databaseUrl) throw new Refused('DATABASE_URL', 'must be set when NODE_ENV is production: the embedded PostgreSQL is for development');
+  if (config.encryptionKeys.length === 0) throw new Refused('OPENBOT_ENCRYPTION_KEYS', 'must be set when NODE_ENV is production: make a key with "openssl rand -base64 32"');
+  if (config.debugPoint) throw new Refused('OPENBOT_DEBUG_POINT', 'must not be set when NODE_ENV is production: it stops the process');
+}
+
+function readAll(env: Environment): Config {
+  const unknown = Object.keys(env).find((variable) => variable.startsWith('OPENBOT_') && !(known as readonly string[]).includes(variable) && !isServiceLink(variable, env[variable] ?? ''));
+  if (unknown) throw new Refused(unknown, 'is not a setting of OpenBot: correct its name or remove it');
+  const production = oneOf(env, 'NODE_ENV', ['production', 'development', 'test'], 'development') === 'production';
+  const port = integer(env, 'PORT', 3000, 0, 65_535);
+  const leaseMs = integer(env, 'OPENBOT_LEASE_MS', 10_000, 300, 600_000);
+  const config = new Config({
+    production,
+    port,
+    host: line(env, 'HOST', 253) ?? (production ? '0.0.0.0' : '127.0.0.1'),
+    databaseUrl: databaseUrl(env, 'DATABASE_URL'),
+    databaseApiUrl: databaseUrl(env, 'DATABASE_API_URL'),
+    databaseWorkerUrl: databaseUrl(env, 'DATABASE_WORKER_URL'),
+    apiConnections: integer(env, 'DATABASE_API_CONNECTIONS', 10, 1, 1_000),
+    workerConnections: integer(env, 'DATABASE_WORKER_CONNECTIONS', 10, 1, 1_000),
+    encryptionKeys: encryptionKeys(env),
+    roles: roles(env),
+    nodeName: line(env, 'OPENBOT_NODE', 100) ?? `${hostname()}:${port}`,
+    leaseMs,
+    graceMs: integer(env, 'OPENBOT_GRACE_MS', 25_000, 0, 3_600_000),
+    workerSlots: integer(env, 'OPENBOT_WORKER_SLOTS', 200, 1, 10_000),
+    wake: oneOf(env, 'WAKE', ['notify', 'none'], 'notify'),
+    debugPoint: line(env, 'OPENBOT_DEBUG_POINT', 100),
+    openai: provider(env, 'OPENAI'),
+    anthropic: provider(env, 'ANTHROPIC'),
+    egressAllow: egressAllow(env),
+    logLevel: oneOf(env, 'OPENBOT_LOG_LEVEL', ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'], 'info'),
+  });
+  checkProduction(config);
+  return config;
+}
+
+/** Reads and checks every setting at once, before anything is started. This file is the only one that reads the environment. */
+export function loadConfig(env: Environment = process.env): Result<Config, BadVariable> {
+  try {
+    return ok(readAll(env));
+  } catch (error) {
+    if (error instanceof Refused) return fail({ _tag: 'BadVariable', variable: error.variable, expected: error.expected });
+    throw error;
+  }
+}
