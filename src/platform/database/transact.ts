@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { PoolClient } from 'pg';
 import type { Result } from '@domain/result.js';
@@ -10,6 +12,10 @@ class Rollback {
 
 /** COMMIT was answered, but not with COMMIT: PostgreSQL rolled the transaction back and said so only in the command tag. */
 export class CommitRefused extends Error {}
+
+/** What we use of pg and TypeORM beyond their types. */
+type Connection = PoolClient & { readonly connection: { readonly stream: Socket }; getTransactionStatus(): 'I' | 'T' | 'E' | null };
+type Runner = QueryRunner & { releasePostgresConnection(error?: Error): Promise<void> };
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const literal = (value: string | null): string => {
@@ -24,32 +30,50 @@ export const openStatement = (context: TenantContext, mode = ''): string =>
 
 const isRetryable = (error: unknown): boolean => ['40001', '40P01'].includes((error as { code?: string } | null)?.code ?? '');
 
-async function close(runner: QueryRunner, error?: unknown): Promise<void> {
-  const client = (await runner.connect()) as PoolClient & { getTransactionStatus(): string | null };
-  // A client in any other state than idle would hand its transaction, and with it a tenant, to the next borrower.
-  const broken = client.getTransactionStatus() !== 'I';
-  if (broken) client.release(error instanceof Error ? error : true);
-  else await runner.release();
+/** Sends the statement in one flush with what the caller sends before it waits for the network. Only after an `await`: a tick comes behind all microtasks there. */
+function sendWithNext(client: Connection, statement: string): Promise<unknown> {
+  const { stream } = client.connection;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+  return client.query(statement);
+}
+
+/** Ends what is open. Whatever goes wrong here, the state of the connection decides what becomes of it. */
+async function rollBack(client: Connection): Promise<void> {
+  if (client.getTransactionStatus() === 'I' || client.connection.stream.destroyed) return;
+  await client.query('rollback').catch(() => undefined);
+}
+
+/** A connection in any other state than idle would hand its transaction, and with it a tenant, to the next borrower: it is destroyed. */
+async function giveBack(runner: Runner, client: Connection): Promise<void> {
+  const { stream } = client.connection;
+  if (client.getTransactionStatus() === 'I' && !stream.destroyed) return runner.release();
+  stream.destroy();
+  await runner.releasePostgresConnection(new Error('the connection was left inside a transaction'));
 }
 
 async function inside<R>(db: DataSource, context: TenantContext, mode: string, work: (manager: Tx & ReadTx) => Promise<R>): Promise<R> {
-  const runner = db.createQueryRunner();
-  const client = (await runner.connect()) as PoolClient;
-  let failure: unknown;
+  const statement = openStatement(context, mode);
+  const runner = db.createQueryRunner() as Runner;
+  const client = (await runner.connect()) as Connection;
+  const opened = sendWithNext(client, statement);
+  opened.catch(() => undefined);
   try {
-    const opened = client.query(openStatement(context, mode));
-    opened.catch(() => undefined);
     const result = await work(runner.manager as Tx & ReadTx);
     await opened;
     const { command } = await client.query('commit');
     if (command !== 'COMMIT') throw new CommitRefused('the transaction was rolled back by the database');
     return result;
   } catch (error) {
-    failure = error;
-    await client.query('rollback').catch(() => undefined);
-    throw error;
+    // When the transaction could not be opened, what its statements met is a consequence.
+    const cause: unknown = await opened.then(
+      () => error,
+      (first: unknown) => first,
+    );
+    await rollBack(client);
+    throw cause;
   } finally {
-    await close(runner, failure);
+    await giveBack(runner, client);
   }
 }
 
@@ -68,6 +92,8 @@ export async function transact<R extends Result<unknown, unknown>>(db: DataSourc
     } catch (error) {
       if (error instanceof Rollback) return error.result as R;
       if (attempt >= 5 || !isRetryable(error)) throw error;
+      // Two that met once would meet again in step.
+      await pause(Math.random() * 10 * attempt);
     }
   }
 }
