@@ -32,6 +32,10 @@ export type CallSpec<T> = {
   readonly usage?: (result: T) => CallUsage;
   /** The usage row of an attempt whose result was lost: status `unknown` with its estimate. */
   readonly lostUsage?: CallUsage;
+  /** What of the result the log keeps; default: all of it. A feature that saves the result itself in the same commit keeps less. */
+  readonly keep?: (result: T) => unknown;
+  /** The latest attempt whose failed result the feature has already dealt with; a later one that is saved is returned without a send. Default 0. */
+  readonly consumed?: number;
   /** The attempt is over without success, but the provider proved that nothing happened: the call is `failed`, not `unknown`. */
   readonly failed?: (result: T) => boolean;
 };

@@ -1,0 +1,53 @@
+import type { Pool } from 'pg';
+import { toClaimed, type Claimed, type ClaimRow } from './head.js';
+
+const claimStatement = {
+  name: 'openbot_claim',
+  text: 'select (c.head).*, c.claimed_at, c.was_state from claim_executions($1, $2, $3, $4, $5) c',
+};
+const stalledPatienceMs = 5_000;
+
+export type Ready = { readonly claimed: readonly Claimed[]; readonly nextInMs: number | null };
+
+/**
+ * One claim at a time. Work that stalled three times or more gets the node for itself: once some is ready, new claims pause until the rest has
+ * finished (at most five seconds), so that what kills a process takes nothing else with it.
+ */
+export class Claimer {
+  private aloneSince: number | null = null;
+  private aloneClaim: string | null = null;
+
+  constructor(
+    private readonly pool: Pool,
+    private readonly known: readonly string[],
+    private readonly node: string,
+    private readonly epoch: string,
+  ) {}
+
+  /** Claims up to `slots`; `running` are the claims in progress. */
+  async claim(slots: number, running: ReadonlySet<string>): Promise<Ready> {
+    if (this.aloneClaim !== null) {
+      if (running.has(this.aloneClaim)) return { claimed: [], nextInMs: null };
+      this.aloneClaim = null;
+    }
+    if (this.aloneSince !== null) return this.claimAlone(running.size);
+    const claimed = slots > 0 ? await this.ask(slots, false) : [];
+    if (claimed.length > 0) return { claimed, nextInMs: null };
+    const { rows } = await this.pool.query<{ ready_in_ms: number | null; stalled_ready: boolean }>({ name: 'openbot_next_ready', text: 'select * from next_ready($1)', values: [this.known] });
+    if (rows[0]?.stalled_ready) this.aloneSince = performance.now();
+    return { claimed, nextInMs: rows[0]?.stalled_ready ? 0 : (rows[0]?.ready_in_ms ?? null) };
+  }
+
+  private async claimAlone(running: number): Promise<Ready> {
+    if (running > 0 && performance.now() - (this.aloneSince ?? 0) < stalledPatienceMs) return { claimed: [], nextInMs: 50 };
+    this.aloneSince = null;
+    const claimed = await this.ask(1, true);
+    this.aloneClaim = claimed[0]?.head.claimId ?? null;
+    return { claimed, nextInMs: null };
+  }
+
+  private async ask(limit: number, alone: boolean): Promise<Claimed[]> {
+    const { rows } = await this.pool.query<ClaimRow>({ ...claimStatement, values: [this.known, this.node, this.epoch, limit, alone] });
+    return rows.map(toClaimed);
+  }
+}

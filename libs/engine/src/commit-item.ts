@@ -1,0 +1,43 @@
+import type { ExecutionState } from '@domain/executions/state.js';
+import type { CallSafety, CallUsage } from './calls.js';
+
+/** What happens to the ownership with a commit: kept, released until a signal or `until`, handed over at once, or over. */
+export type Release = 'keep' | 'wait' | 'yield' | 'end';
+
+export type WireEvent = { readonly t: string; readonly step?: number; readonly attempt?: number; readonly state?: string; readonly b?: string };
+
+type CallName = { readonly step: number; readonly name: string; readonly attempt: number };
+/** A new call, or a compare-and-set move of one that is there; a move that does not match refuses the whole commit. */
+export type WireCall = CallName & { readonly to: string; readonly usage?: CallUsage } & (
+    | { readonly kind: string; readonly safety: CallSafety; readonly key: string; readonly input?: string }
+    | { readonly move: readonly string[]; readonly result?: string; readonly category?: string; readonly error?: string }
+  );
+
+/** One commit as `commit_one` reads it. Bodies are sealed and base64. */
+export type CommitItem = {
+  readonly id: string;
+  readonly g: number;
+  readonly owner: string;
+  readonly epoch: string;
+  readonly claim: string;
+  readonly n: number;
+  readonly from: readonly ExecutionState[];
+  readonly to: ExecutionState;
+  readonly do: Release;
+  readonly events: readonly WireEvent[];
+  readonly cursor?: object;
+  /** The `signal_count` last read: every commit that changes the state names it. */
+  readonly seen?: number;
+  readonly cancel?: number;
+  readonly until?: string | null;
+  readonly calls?: readonly WireCall[];
+  readonly consume?: readonly { readonly name: string; readonly number: number }[];
+  readonly feature?: string;
+  readonly aggregate?: string;
+  readonly rows?: object;
+  readonly category?: string | null;
+  readonly error?: string | null;
+};
+
+/** `applied`: now; `already`: an earlier send of these bytes; `refused`: for good within this generation; `gone`: the work is deleted. */
+export type CommitOutcome = 'applied' | 'already' | 'refused' | 'gone';

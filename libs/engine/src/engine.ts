@@ -1,0 +1,141 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CommandBus } from '@nestjs/cqrs';
+import type { ClientConfig, Pool } from 'pg';
+import type { EnginePorts } from './ports.js';
+import { Committer, OwnershipLost } from './committer.js';
+import type { LoadedWork } from './fiber.js';
+import type { Head } from './head.js';
+import { NodeLiveness, NodeNameTaken } from './node-liveness.js';
+import { Runner, type RunnerOptions } from './runner.js';
+import type { Sealing } from './sealing.js';
+import type { WakeChannel } from './wake-channel.js';
+import type { Workflows } from './workflows.js';
+
+export type EngineOptions = RunnerOptions & {
+  readonly node: string;
+  /** Where the renewal connection goes: the worker's login, directly to the primary. */
+  readonly connection: ClientConfig;
+  /** `false`: commits go one by one. For measurement and proof. */
+  readonly groupedCommits?: boolean;
+};
+
+export type EngineHost = Pick<EnginePorts, 'transact' | 'recordError' | 'publicErrorId' | 'reach'> & {
+  readonly pool: Pool;
+  readonly commands: CommandBus;
+  readonly workflows: Workflows;
+  readonly sealing: Sealing;
+  readonly wake: WakeChannel;
+  readonly report: (cause: unknown, category: string) => void;
+};
+
+/**
+ * The worker of one process. It owns work under its node's name for as long as its beats are confirmed; when that right is lost, everything that
+ * acted under it is stopped before the process takes a new epoch and claims anew.
+ */
+export class Engine {
+  private runner: Runner | null = null;
+  private liveness: NodeLiveness | null = null;
+  private stopping = false;
+  private restarting: Promise<void> = Promise.resolve();
+  private unsubscribe: () => void = () => undefined;
+  private publishing = false;
+  committer: Committer | null = null;
+
+  constructor(
+    private readonly host: EngineHost,
+    private readonly options: EngineOptions,
+  ) {}
+
+  /** Throws `NodeNameTaken` when another live process has the name. */
+  async start(): Promise<void> {
+    await this.takeOffice();
+    this.unsubscribe = this.host.wake.subscribe((hint) => {
+      if (hint === 'all') this.runner?.wake();
+      else for (const id of hint) this.runner?.look(id, this.publishing);
+    });
+  }
+
+  get running(): number {
+    return this.runner?.running ?? 0;
+  }
+
+  isAlive(): boolean {
+    return this.liveness?.isAlive() ?? false;
+  }
+
+  /** Phases go on to their next commit for the grace period; then everything is handed over and the name is free. */
+  async stop(): Promise<void> {
+    this.stopping = true;
+    await this.restarting;
+    await this.liveness?.markDraining();
+    await this.runner?.drain();
+    this.unsubscribe();
+    await this.liveness?.stop();
+  }
+
+  private async takeOffice(): Promise<void> {
+    const { host, options } = this;
+    const liveness = new NodeLiveness(options.connection, options.node, options.leaseMs, () => void (this.restarting = this.loseOffice()));
+    await liveness.start();
+    const committer = new Committer(host.pool, options.groupedCommits ?? true);
+    const ports: EnginePorts = {
+      transact: host.transact,
+      recordError: host.recordError,
+      publicErrorId: host.publicErrorId,
+      reach: host.reach,
+      // Bound to this epoch: what was started under an older one may never send again.
+      assertOwned: () => {
+        if (!liveness.isAlive()) throw new OwnershipLost('this node lost its lease');
+      },
+      published: (id) => this.publish(id),
+    };
+    const runner = new Runner(
+      {
+        pool: host.pool,
+        liveness,
+        committer,
+        commands: host.commands,
+        ports,
+        sealing: host.sealing,
+        known: host.workflows.known,
+        sagaOf: (name) => host.workflows.sagaOf(name),
+        load: (head) => this.load(head),
+        report: host.report,
+      },
+      options,
+    );
+    await runner.start();
+    Object.assign(this, { runner, liveness, committer });
+  }
+
+  private async loseOffice(): Promise<void> {
+    this.host.report(new OwnershipLost('this node lost its lease; it starts anew'), 'lease_lost');
+    await this.runner?.lose();
+    for (let pause = 100; !this.stopping; pause = Math.min(pause * 2, 5_000)) {
+      try {
+        return await this.takeOffice();
+      } catch (error) {
+        if (error instanceof NodeNameTaken) this.host.report(error, 'node_name_taken');
+        await delay(pause);
+      }
+    }
+  }
+
+  private publish(id: string): void {
+    this.publishing = true;
+    try {
+      this.host.wake.publish([id]);
+    } finally {
+      this.publishing = false;
+    }
+  }
+
+  private async load(head: Head): Promise<LoadedWork> {
+    const { rows } = await this.host.pool.query<{ work: LoadedWork }>({
+      name: 'openbot_load',
+      text: 'select load_work($1, $2, $3) as work',
+      values: [head.context.organizationId, head.context.projectId, head.id],
+    });
+    return rows[0]!.work;
+  }
+}

@@ -1,0 +1,246 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ExecutionEventBody } from '@domain/executions/events.js';
+import { hasEnded, type ExecutionState } from '@domain/executions/state.js';
+import type { SafeFailure } from '@domain/executions/failures.js';
+import { ok } from '@domain/result.js';
+import type { CommitItem, CommitOutcome, Release, WireCall, WireEvent } from './commit-item.js';
+import type { Committer } from './committer.js';
+import { Draft } from './draft.js';
+import { eventBinding, sealEvent } from './events.js';
+import { lockHeads } from './executions.js';
+import type { Head } from './head.js';
+import type { EnginePorts } from './ports.js';
+import type { FeatureRows, Locks } from './phase.js';
+import type { OrganizationKey } from './sealing.js';
+import { isPassingStorageError } from './storage-errors.js';
+import type { Tx } from './tx.js';
+
+/** The database refused a commit of this owner for good: what is stored decides how it goes on. */
+export class CommitRefused extends Error {
+  constructor(readonly outcome: CommitOutcome) {
+    super(`commit ${outcome}`);
+  }
+}
+
+export type Change = {
+  readonly to?: ExecutionState;
+  readonly do?: Release;
+  readonly cursor?: object | undefined;
+  readonly rows?: FeatureRows | undefined;
+  readonly until?: Date | null;
+  readonly consume?: readonly { readonly name: string; readonly number: number }[];
+  readonly failure?: SafeFailure | null;
+};
+
+/** A phase's last change with everything that it emitted: it stays whole, also when a release that it joined is refused. */
+type Held = { readonly change: Change; readonly events: readonly ExecutionEventBody[]; readonly calls: readonly WireCall[] };
+type Built = { readonly item: CommitItem; readonly held: Held | null };
+
+const flushAfterMs = 50;
+const flushAtBytes = 1024;
+const holdMs = 20;
+
+/**
+ * All writes of one owned execution, one at a time, in order, numbered. Text goes out by itself every 50 ms or 1 KiB; a phase's last commit is held
+ * until the next write, at most 20 ms, so that it shares a commit with the call that follows it.
+ */
+export class ExecutionWriter {
+  private readonly draft = new Draft();
+  private held: Held | null = null;
+  private tail: Promise<unknown> = Promise.resolve();
+  private timer: NodeJS.Timeout | null = null;
+  /** The first write that failed in the background; the next awaited write throws it. */
+  private broken: unknown = null;
+
+  constructor(
+    readonly head: Head,
+    private readonly key: OrganizationKey,
+    private readonly committer: Committer,
+    private readonly ports: EnginePorts,
+    private readonly onBroken: () => void,
+  ) {}
+
+  emit(events: readonly ExecutionEventBody[]): void {
+    for (const event of events) this.draft.add(event);
+    if (this.draft.textBytes >= flushAtBytes) this.background(() => this.flushText());
+    else if (this.draft.textBytes > 0) this.later(flushAfterMs);
+  }
+
+  addCall(call: WireCall): void {
+    this.draft.calls.push(call);
+  }
+
+  /** Keeps a change for the next write. */
+  hold(change: Change): void {
+    if (this.held) throw new Error('a phase finished twice');
+    this.held = { change, ...this.draft.takeAll() };
+    this.later(holdMs);
+  }
+
+  /** The cursor as the next phase must see it: the held one is as good as stored, because it goes out with the next write. */
+  get cursor(): object {
+    return this.held?.change.cursor ?? this.head.cursor;
+  }
+
+  /** Durable when it resolves. Everything emitted so far is in it. */
+  write(change: Change): Promise<void> {
+    return this.inOrder(async () => {
+      // Two sets of a feature's rows need two commits.
+      if (this.held?.change.rows && change.rows) await this.commit({});
+      await this.commit(change);
+    });
+  }
+
+  /** The ungrouped commit: locks aggregates, then all heads by id, fences, runs `work`, then commits the change. Answers the locked heads. */
+  transact(change: Change, locks: Locks, work: (tx: Tx) => Promise<void>): Promise<readonly string[]> {
+    return this.inOrder(async () => {
+      if (this.held?.change.rows && change.rows) await this.commit({});
+      const built = this.build(change);
+      for (let attempt = 0; ; attempt += 1) {
+        try {
+          const { outcome, heads } = await this.lockedCommit(built.item, locks, work);
+          this.settle(built, outcome);
+          return heads;
+        } catch (error) {
+          // After a lost COMMIT the fence answers `already`; the work then does not run again.
+          if (!isPassingStorageError(error)) throw error;
+          await delay(5 + Math.random() * Math.min(95, 20 * (attempt + 1)));
+          this.ports.assertOwned();
+        }
+      }
+    });
+  }
+
+  /** Stops the timers; nothing more is written. */
+  stop(): void {
+    if (this.timer) clearTimeout(this.timer);
+    this.timer = null;
+  }
+
+  private async lockedCommit(item: CommitItem, locks: Locks, work: (tx: Tx) => Promise<void>): Promise<{ outcome: CommitOutcome; heads: readonly string[] }> {
+    const done = await this.ports.transact(this.head.context, async (tx) => {
+      const aggregates = [...(locks.aggregates ?? []), ...(item.feature ? [{ feature: item.feature, id: item.aggregate as string }] : [])];
+      for (const { feature, id } of aggregates.sort((a, b) => `${a.feature}${a.id}`.localeCompare(`${b.feature}${b.id}`)))
+        await tx.query(`select "feature_lock_${feature.replace(/\W/g, '')}"($1::uuid[], false)`, [[id]]);
+      const others = locks.heads ? await locks.heads(tx) : [];
+      await lockHeads(tx, [this.head.id, ...others]);
+      const [fence] = (await tx.query(`select commit_fence(x, $2::jsonb) as outcome from execution x where x.id = $1`, [this.head.id, item])) as { outcome: CommitOutcome | null }[];
+      if (!fence) return ok({ outcome: 'gone' as CommitOutcome, heads: others });
+      if (fence.outcome) return ok({ outcome: fence.outcome, heads: others });
+      await work(tx);
+      const [row] = (await tx.query(`select o_outcome as outcome from commit_one($1::jsonb)`, [item])) as { outcome: CommitOutcome }[];
+      if (row?.outcome !== 'applied') throw new Error(`a fenced commit answered ${row?.outcome}`);
+      return ok({ outcome: row.outcome, heads: others });
+    });
+    if (!done.ok) throw new Error('an engine transaction has no failures');
+    return done.value;
+  }
+
+  private async flushText(): Promise<void> {
+    if (this.held) return this.commit({});
+    const events = this.draft.takeStreamed();
+    if (events.length === 0) return;
+    await this.send({ item: this.item({}, events, []), held: null });
+    this.ports.reach('text:flushed');
+  }
+
+  private async commit(change: Change): Promise<void> {
+    await this.send(this.build(change));
+  }
+
+  private build(change: Change): Built {
+    const held = this.held;
+    this.held = null;
+    const before = held?.change ?? {};
+    const merged: Change = { ...before, ...change, cursor: change.cursor ?? before.cursor, rows: change.rows ?? before.rows, consume: [...(before.consume ?? []), ...(change.consume ?? [])] };
+    const { events, calls } = this.draft.takeAll();
+    return { item: this.item(merged, [...(held?.events ?? []), ...events], [...(held?.calls ?? []), ...calls]), held };
+  }
+
+  private async send(built: Built): Promise<void> {
+    this.ports.assertOwned();
+    const { outcome } = await this.committer.submit(built.item);
+    this.settle(built, outcome);
+  }
+
+  private settle({ item, held }: Built, outcome: CommitOutcome): void {
+    if (outcome !== 'applied' && outcome !== 'already') {
+      // What a finished phase and the outside answered is still known: it waits for the commit that follows. A call that was not let out is not.
+      this.held = held;
+      const kept = new Set(held?.calls);
+      this.draft.calls.unshift(...(item.calls ?? []).filter((call) => 'move' in call && call.to !== 'sending' && !kept.has(call)));
+      throw new CommitRefused(outcome);
+    }
+    this.head.commitNumber = item.n;
+    this.head.state = item.to;
+    if (item.cursor) this.head.cursor = item.cursor;
+    this.ports.published(item.id);
+    this.ports.reach('commit:applied');
+    if (held) this.ports.reach('phase:saved');
+  }
+
+  private item(change: Change, events: readonly ExecutionEventBody[], calls: readonly WireCall[]): CommitItem {
+    const { head } = this;
+    const n = head.commitNumber + 1;
+    const to = change.to ?? head.state;
+    const all = to === head.state ? events : [...events, { _tag: 'State', state: to } as const];
+    const moves = to !== head.state || (change.do ?? 'keep') !== 'keep';
+    return {
+      id: head.id,
+      g: head.generation,
+      owner: head.owner,
+      epoch: head.epoch,
+      claim: head.claimId,
+      n,
+      from: [head.state],
+      to,
+      do: change.do ?? 'keep',
+      events: all.map((event, index) => this.wireEvent(event, n, index + 1)),
+      cancel: head.cancelNumber,
+      // A release that an unread signal contradicts must be refused; a handover reads nothing and refuses nothing.
+      ...(moves && change.do !== 'yield' ? { seen: head.signalCount } : {}),
+      ...(change.cursor ? { cursor: change.cursor } : {}),
+      ...(change.until === undefined ? {} : { until: change.until?.toISOString() ?? null }),
+      ...(calls.length > 0 ? { calls } : {}),
+      ...(change.consume?.length ? { consume: change.consume } : {}),
+      ...(change.rows ? { feature: change.rows.feature, aggregate: change.rows.aggregateId, rows: change.rows.rows } : {}),
+      ...(change.failure && hasEnded(to) ? { category: change.failure.category, error: change.failure.errorId } : {}),
+    };
+  }
+
+  private wireEvent(event: ExecutionEventBody, commitNumber: number, position: number): WireEvent {
+    const body = sealEvent(this.key, eventBinding(this.head.id, event._tag, { claimId: this.head.claimId, commitNumber, position }), event);
+    return {
+      t: event._tag,
+      ...('step' in event ? { step: event.step } : {}),
+      ...('attempt' in event ? { attempt: event.attempt } : {}),
+      ...(event._tag === 'State' ? { state: event.state } : {}),
+      ...(body ? { b: body.toString('base64') } : {}),
+    };
+  }
+
+  private inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const run = this.tail.then(() => {
+      if (this.broken) {
+        const cause = this.broken;
+        this.broken = null;
+        throw cause;
+      }
+      return work();
+    });
+    this.tail = run.catch(() => undefined);
+    return run;
+  }
+
+  private later(ms: number): void {
+    this.timer ??= setTimeout(() => this.background(() => this.flushText()), ms);
+  }
+
+  private background(work: () => Promise<void>): void {
+    this.stop();
+    void this.inOrder(work).catch((error: unknown) => {
+      this.broken = error;
+      this.onBroken();
+    });
+  }
+}

@@ -1,0 +1,252 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { CommandBus } from '@nestjs/cqrs';
+import type { EndState } from '@domain/executions/state.js';
+import type { SafeFailure } from '@domain/executions/failures.js';
+import type { Result } from '@domain/result.js';
+import { CallLog, OutcomeUnknown, type StoredCall } from './call-log.js';
+import { OwnershipLost, type Committer } from './committer.js';
+import { CommitRefused, ExecutionWriter } from './execution-writer.js';
+import { toStored, type Claimed, type Head } from './head.js';
+import { OpenRun } from './open-run.js';
+import type { EnginePorts } from './ports.js';
+import type { Next, Saga, Signal, Wake } from './saga.js';
+import { PhaseScope } from './scope.js';
+import type { OrganizationKey } from './sealing.js';
+import { isPassingStorageError } from './storage-errors.js';
+
+export type LoadedWork = {
+  readonly head: { readonly state: Head['state']; readonly claim: string | null; readonly signalCount: number; readonly cancelNumber: number; readonly commitNumber: number } | null;
+  readonly signals: readonly { readonly name: string; readonly number: number; readonly body: string | null }[];
+  readonly calls: readonly StoredCall[];
+};
+
+export type FiberDeps = {
+  readonly committer: Committer;
+  readonly commands: CommandBus;
+  readonly ports: EnginePorts;
+  readonly sagaOf: (workflow: string) => Saga<object>;
+  readonly load: (head: Head) => Promise<LoadedWork>;
+  readonly isDraining: () => boolean;
+};
+
+/** Why a running phase is stopped. Cancels are read from the store, so the reason says only that there is something to read. */
+export type StopReason = 'look' | 'shutdown' | 'lost';
+
+const poisonedAt = 6;
+
+/** Moves one claimed execution forward until it waits, ends, or belongs to somebody else. */
+export class Fiber {
+  private readonly writer: ExecutionWriter;
+  private readonly calls: CallLog;
+  private stop = new AbortController();
+  private stopped: StopReason | null = null;
+  private released = false;
+  /** The work could not even be ended: the runner takes the row back at the cost of a stall. */
+  private abandoned = false;
+  private signals: Signal[] = [];
+  private failure: SafeFailure | null = null;
+  private readonly kept = new Map<string, unknown>();
+  private readonly startedAt = performance.now();
+
+  constructor(
+    private readonly claimed: Claimed,
+    private readonly key: OrganizationKey,
+    private readonly deps: FiberDeps,
+  ) {
+    this.writer = new ExecutionWriter(claimed.head, key, deps.committer, deps.ports, () => this.interrupt('look'));
+    this.calls = new CallLog(this.head.id, this.writer, key, deps.ports, () => this.stop.signal);
+    if (claimed.startsRunning) this.writer.emit([{ _tag: 'State', state: 'running' }]);
+  }
+
+  get head(): Head {
+    return this.claimed.head;
+  }
+
+  /** The gate closes first: no send starts after this returns. */
+  interrupt(reason: StopReason): void {
+    if (this.stopped === 'lost') return;
+    this.stopped = reason;
+    this.stop.abort(reason);
+  }
+
+  /** `false`: it gave up without releasing its row. */
+  async run(): Promise<boolean> {
+    try {
+      if (this.head.generation > 1 || this.head.signalCount > 0) await this.reload();
+      while (!this.released) {
+        try {
+          await this.advance();
+        } catch (error) {
+          await this.recover(error);
+        }
+      }
+      return !this.abandoned;
+    } finally {
+      this.writer.stop();
+    }
+  }
+
+  private async advance(): Promise<void> {
+    const { head } = this;
+    if (this.stopped === 'lost') return void (this.released = true);
+    if (this.stopped === 'look') return this.reread(null);
+    if (head.state === 'outcome_unknown') return this.settleUnknown();
+    if (this.calls.undecided > 0) return this.waitForDecision();
+    if (head.state === 'cancelling') return this.end('cancelled', this.failure);
+    if (this.failure) return this.end('failed', this.failure);
+    if (this.deps.isDraining() || this.stopped === 'shutdown') return this.handOver();
+    if (head.stalls >= poisonedAt) return this.fail(new Error(`taken over ${head.stalls} times without a commit`), 'crashes');
+    const wake = this.wake();
+    await this.follow(this.next(wake), wake);
+  }
+
+  /** The database's clock: its time at the claim, moved on by this process's monotonic clock. */
+  private now(): Date {
+    return new Date(this.claimed.claimedAt.getTime() + (performance.now() - this.startedAt));
+  }
+
+  private wake(): Wake {
+    const now = this.now();
+    const { waitUntil } = this.head;
+    return { now, due: waitUntil !== null && now >= waitUntil, signals: [...this.signals] };
+  }
+
+  private next(wake: Wake): Next {
+    const { head } = this;
+    const next = this.deps.sagaOf(head.workflow).next(toStored(head, this.writer.cursor), wake);
+    if (next.kind === 'wait' && next.until && next.until <= wake.now) throw new Error('the saga waits for a time that has passed');
+    return next;
+  }
+
+  private async follow(next: Next, wake: Wake): Promise<void> {
+    if (next.kind === 'end') return this.end(next.as, next.failure);
+    if (next.kind === 'wait') {
+      await this.writer.write({ to: 'waiting', do: 'wait', until: next.until });
+      this.released = true;
+      return;
+    }
+    const scope = new PhaseScope();
+    const takeSignals = () => this.signals.splice(0);
+    const run = new OpenRun(wake, this.stop.signal, scope, this.kept, this.writer, this.calls, takeSignals, (heads) => this.publishAll(heads));
+    let result: Result<void, { readonly _tag: string }> | undefined;
+    try {
+      result = (await this.deps.commands.execute(new next.command(run, next.args) as never)) as typeof result;
+    } finally {
+      run.close();
+      await this.closeScope(scope);
+    }
+    if (result && !result.ok) return this.fail(result.failure, result.failure._tag);
+    if (!run.wrote) throw new Error(`phase ${next.command.name} ended without a commit`);
+    this.deps.ports.reach(`phase:ended:${next.command.name}`);
+  }
+
+  private async end(as: EndState, failure: SafeFailure | null): Promise<void> {
+    if (this.calls.settle() > 0) return this.waitForDecision();
+    const { head } = this;
+    const saga = this.deps.sagaOf(head.workflow);
+    const outcome = { as, failure };
+    if (failure) this.writer.emit([{ _tag: 'Failure', category: failure.category, errorId: this.deps.ports.publicErrorId(failure.errorId) }]);
+    this.deps.ports.reach('end:before');
+    const change = { to: as, do: 'end', failure } as const;
+    if (saga.end) {
+      const stored = toStored(head, this.writer.cursor);
+      const locks = { aggregates: saga.aggregates?.(stored) ?? [], heads: async (tx: Parameters<NonNullable<typeof saga.end>>[0]) => (await saga.heads?.(tx, stored, outcome)) ?? [] };
+      this.publishAll(await this.writer.transact(change, locks, async (tx) => saga.end?.(tx, stored, outcome)));
+    } else await this.writer.write(change);
+    this.released = true;
+    this.deps.ports.reach('end:after');
+  }
+
+  /** Unknown calls wait for a person; nothing is sent again until each has its decision. */
+  private async waitForDecision(): Promise<void> {
+    await this.writer.write({ to: 'outcome_unknown', do: 'wait', until: null });
+    this.released = true;
+  }
+
+  private async settleUnknown(): Promise<void> {
+    if (this.calls.undecided > 0) return this.waitForDecision();
+    const consume = this.signals.splice(0).filter((signal) => signal.name === 'decision');
+    await this.writer.write({ to: this.head.cancelNumber > 0 ? 'cancelling' : 'running', consume });
+  }
+
+  private async handOver(): Promise<void> {
+    await this.writer.write({ do: 'yield' });
+    this.released = true;
+  }
+
+  private fail(cause: unknown, category: string): void {
+    this.failure ??= this.deps.ports.recordError(cause, { context: this.head.context, executionId: this.head.id, category });
+  }
+
+  private async recover(error: unknown): Promise<void> {
+    if (error instanceof OwnershipLost || this.stopped === 'lost') return void (this.released = true);
+    if (error instanceof OutcomeUnknown) return;
+    if (error instanceof CommitRefused) return this.reread(error);
+    const reason = this.stopped;
+    if (reason === 'look') return this.reread(null);
+    if (reason === 'shutdown') return;
+    if (isPassingStorageError(error)) return void (await delay(100 + Math.random() * 400));
+    if (this.failure || this.head.state === 'cancelling') {
+      // The end itself fails: reported each time, tried again ever later, never silently stuck.
+      this.deps.ports.recordError(error, { context: this.head.context, executionId: this.head.id, category: 'end_failed' });
+      this.abandoned = true;
+      return void (this.released = true);
+    }
+    this.fail(error, 'internal');
+  }
+
+  /** What is stored decides how to go on: another owner's claim, a cancel, new signals. */
+  private async reread(refusal: CommitRefused | null): Promise<void> {
+    const before = { state: this.head.state, signals: this.head.signalCount, cancel: this.head.cancelNumber };
+    this.stop = new AbortController();
+    if (this.stopped !== 'shutdown') this.stopped = null;
+    const mine = await this.reload();
+    if (!mine) return;
+    const moved = before.state !== this.head.state || before.signals !== this.head.signalCount || before.cancel !== this.head.cancelNumber;
+    if (refusal && !moved) this.fail(refusal, 'commit_refused');
+  }
+
+  private async reload(): Promise<boolean> {
+    const work = await this.loadPatiently();
+    const { head } = this;
+    if (work?.head?.claim !== head.claimId) {
+      this.released = true;
+      return false;
+    }
+    head.state = work.head.state;
+    head.signalCount = work.head.signalCount;
+    head.cancelNumber = work.head.cancelNumber;
+    head.commitNumber = work.head.commitNumber;
+    this.signals = work.signals
+      .filter((signal) => signal.name !== 'cancel')
+      .map(({ name, number, body }) => ({ name, number, body: body === null ? null : (JSON.parse(this.key.open({ table: 'execution_signal', record: head.id }, Buffer.from(body, 'base64')).toString('utf8')) as unknown) }));
+    this.calls.restore(work.calls);
+    return true;
+  }
+
+  private async loadPatiently(): Promise<LoadedWork | null> {
+    for (;;) {
+      if (this.stopped === 'lost') return null;
+      try {
+        this.deps.ports.assertOwned();
+        return await this.deps.load(this.head);
+      } catch (error) {
+        if (!isPassingStorageError(error)) throw error;
+        await delay(50 + Math.random() * 200);
+      }
+    }
+  }
+
+  private async closeScope(scope: PhaseScope): Promise<void> {
+    for (let pause = 100; ; pause = Math.min(pause * 2, 5000)) {
+      const failures = await scope.close();
+      if (failures.length === 0) return;
+      for (const { name, cause } of failures) this.deps.ports.recordError(cause, { context: this.head.context, executionId: this.head.id, category: `close_failed:${name}` });
+      await delay(pause);
+    }
+  }
+
+  private publishAll(heads: readonly string[]): void {
+    for (const id of heads) this.deps.ports.published(id);
+  }
+}

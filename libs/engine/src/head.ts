@@ -1,0 +1,81 @@
+import type { ExecutionState } from '@domain/executions/state.js';
+import type { TenantContext } from '@domain/tenancy.js';
+import type { Stored } from './saga.js';
+
+/** The head of a claimed execution, as this owner last saw it. Only its writer changes it. */
+export type Head = {
+  readonly id: string;
+  readonly context: TenantContext & { readonly projectId: string };
+  readonly workflow: string;
+  readonly subjectId: string | null;
+  readonly identityId: string | null;
+  readonly generation: number;
+  readonly owner: string;
+  readonly epoch: string;
+  readonly claimId: string;
+  readonly stalls: number;
+  readonly waitUntil: Date | null;
+  state: ExecutionState;
+  cursor: object;
+  commitNumber: number;
+  signalCount: number;
+  cancelNumber: number;
+};
+
+export type Claimed = { readonly head: Head; readonly claimedAt: Date; readonly startsRunning: boolean };
+
+export type ClaimRow = {
+  id: string;
+  organization_id: string;
+  project_id: string;
+  workflow: string;
+  subject_id: string | null;
+  identity_id: string | null;
+  state: ExecutionState;
+  cursor: object;
+  generation: number;
+  owner: string;
+  epoch: string;
+  claim_id: string;
+  commit_number: number;
+  signal_count: number;
+  cancel_number: number;
+  stalls: number;
+  wait_until: Date | null;
+  claimed_at: Date;
+  was_state: ExecutionState;
+};
+
+export const toClaimed = (row: ClaimRow): Claimed => ({
+  head: {
+    id: row.id,
+    context: { organizationId: row.organization_id, projectId: row.project_id },
+    workflow: row.workflow,
+    subjectId: row.subject_id,
+    identityId: row.identity_id,
+    generation: row.generation,
+    owner: row.owner,
+    epoch: row.epoch,
+    claimId: row.claim_id,
+    stalls: row.stalls,
+    waitUntil: row.wait_until,
+    state: row.state,
+    cursor: row.cursor,
+    commitNumber: row.commit_number,
+    signalCount: row.signal_count,
+    cancelNumber: row.cancel_number,
+  },
+  claimedAt: row.claimed_at,
+  startsRunning: row.was_state === 'queued' || row.was_state === 'waiting',
+});
+
+export const toStored = (head: Head, cursor: object): Stored<object> => ({
+  id: head.id,
+  context: head.context,
+  workflow: head.workflow,
+  state: head.state,
+  cursor,
+  generation: head.generation,
+  subjectId: head.subjectId,
+  identityId: head.identityId,
+});

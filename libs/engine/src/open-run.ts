@@ -1,0 +1,68 @@
+import type { ExecutionEventBody } from '@domain/executions/events.js';
+import type { CallLog } from './call-log.js';
+import type { CallOutcome, CallSpec, SendContext } from './calls.js';
+import type { ExecutionWriter } from './execution-writer.js';
+import { toStored } from './head.js';
+import type { FeatureRows, Locks, PhaseRun } from './phase.js';
+import type { Signal, Stored, Wake } from './saga.js';
+import type { PhaseScope } from './scope.js';
+import type { Tx } from './tx.js';
+
+/** The run that one phase gets. Closed when the phase ends: a late use of it throws and starts nothing. */
+export class OpenRun implements PhaseRun<object> {
+  /** Whether the phase saved or finished anything: one that did not would be asked for again for ever. */
+  wrote = false;
+  private closed = false;
+
+  constructor(
+    readonly wake: Wake,
+    readonly signal: AbortSignal,
+    readonly scope: PhaseScope,
+    readonly kept: Map<string, unknown>,
+    private readonly writer: ExecutionWriter,
+    private readonly calls: CallLog,
+    /** The signals that the phase was chosen with: its first commit consumes them. */
+    private readonly takeSignals: () => readonly Signal[],
+    private readonly onLocked: (heads: readonly string[]) => void,
+  ) {}
+
+  get execution(): Stored<object> {
+    return toStored(this.writer.head, this.writer.cursor);
+  }
+
+  async call<T>(spec: CallSpec<T>, send: (context: SendContext) => Promise<T>): Promise<CallOutcome<T>> {
+    this.assertOpen();
+    return this.calls.call(spec, send);
+  }
+
+  emit(...events: readonly ExecutionEventBody[]): void {
+    this.assertOpen();
+    this.writer.emit(events);
+  }
+
+  async commit(cursor: object, rows?: FeatureRows): Promise<void> {
+    this.assertOpen();
+    this.wrote = true;
+    await this.writer.write({ cursor, rows, consume: this.takeSignals() });
+  }
+
+  finish(cursor: object, rows?: FeatureRows): void {
+    this.assertOpen();
+    this.wrote = true;
+    this.writer.hold({ cursor, rows, consume: this.takeSignals() });
+  }
+
+  async transact(cursor: object, locks: Locks, write: (tx: Tx) => Promise<void>): Promise<void> {
+    this.assertOpen();
+    this.wrote = true;
+    this.onLocked(await this.writer.transact({ cursor, consume: this.takeSignals() }, locks, write));
+  }
+
+  close(): void {
+    this.closed = true;
+  }
+
+  private assertOpen(): void {
+    if (this.closed) throw new Error('a phase used its run after it had ended');
+  }
+}

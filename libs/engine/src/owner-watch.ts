@@ -1,0 +1,35 @@
+/** What an observer saw of a node: beats count on the observer's own monotonic clock, wall clocks decide nothing. */
+type Seen = { readonly mark: string; readonly unchangedMs: number };
+
+export type NodeBeat = { readonly name: string; readonly epoch: string; readonly beat: string };
+export type Owner = { readonly owner: string; readonly epoch: string };
+
+/**
+ * Decides which owners are gone: one whose (name, epoch) is no live node at once, one whose beat did not change for a whole lease as soon as that
+ * was seen. Time in which the observer itself did not look counts at most one step, so that a paused observer accuses nobody.
+ */
+export class OwnerWatch {
+  private seen = new Map<string, Seen>();
+  private lookedAt: number | null = null;
+
+  constructor(
+    private readonly leaseMs: number,
+    private readonly stepMs: number,
+  ) {}
+
+  expired(nodes: readonly NodeBeat[], owners: readonly Owner[], now: number): Owner[] {
+    const passed = this.lookedAt === null ? 0 : Math.min(now - this.lookedAt, this.stepMs * 2);
+    this.lookedAt = now;
+    const seen = new Map<string, Seen>();
+    for (const { name, epoch, beat } of nodes) {
+      const mark = `${epoch}:${beat}`;
+      const before = this.seen.get(name);
+      seen.set(name, { mark, unchangedMs: before?.mark === mark ? before.unchangedMs + passed : 0 });
+    }
+    this.seen = seen;
+    return owners.filter(({ owner, epoch }) => {
+      const node = seen.get(owner);
+      return !node || !node.mark.startsWith(`${epoch}:`) || node.unchangedMs >= this.leaseMs;
+    });
+  }
+}

@@ -1,0 +1,166 @@
+import type { WakeChannel } from '../wake-channel.js';
+import type { Sealing } from '../sealing.js';
+import { EventPages, type EventPage, type PageRequest, type ReadRows } from './event-pages.js';
+import { FollowedLog } from './followed-log.js';
+import { endsLog, type ReadEvent } from './read-event.js';
+import { FairWakeUps, Reader } from './reader.js';
+
+export type Observation = {
+  readonly context: PageRequest['context'];
+  readonly executionId: string;
+  /** Events after this sequence; it is not ahead of `head`. */
+  readonly afterSequence: number;
+  /** As it was read together with the reader's rights, before this call. */
+  readonly head: { readonly sequence: number; readonly ended: boolean };
+  /** Ends the observation, and nothing else. */
+  readonly signal: AbortSignal;
+  /** Whether the reader may still see the execution: asked at most every five seconds. `false` ends the observation. */
+  readonly recheck?: () => Promise<boolean>;
+};
+
+export type HubSettings = { readonly sweepMs: number; readonly recheckMs: number; readonly windowEvents: number; readonly windowBytes: number; readonly totalBytes: number };
+const defaults: HubSettings = { sweepMs: 1_000, recheckMs: 5_000, windowEvents: 200, windowBytes: 262_144, totalBytes: 67_108_864 };
+const pageLimit = 100;
+
+/**
+ * Serves every reader of event logs in this process. Hints say what to look at; a sweep looks at everything that is followed, so that a
+ * lost hint costs latency and never an event. An open observation holds neither a connection nor a buffer of its own.
+ */
+export class EventHub {
+  private readonly pages: EventPages;
+  private readonly logs = new Map<string, FollowedLog>();
+  private readonly wakeUps = new FairWakeUps();
+  private readonly settings: HubSettings;
+  private readonly stopListening: () => void;
+  private readonly sweep: NodeJS.Timeout;
+  private closed = false;
+
+  constructor(readRows: ReadRows, sealing: Sealing, wake: WakeChannel, settings: Partial<HubSettings> = {}) {
+    this.settings = { ...defaults, ...settings };
+    this.pages = new EventPages(readRows, sealing);
+    this.stopListening = wake.subscribe((hint) => {
+      const changed = hint === 'all' ? this.logs.values() : hint.map((id) => this.logs.get(id));
+      for (const log of changed) log?.look();
+    });
+    this.sweep = setInterval(() => this.lookAtAll(), this.settings.sweepMs);
+    this.sweep.unref();
+  }
+
+  /** One page of a log: what is stored now. */
+  readPage(request: PageRequest): Promise<EventPage> {
+    return this.pages.page(request);
+  }
+
+  /** Event by event: as `observeBatches`. */
+  async *observe(observation: Observation): AsyncGenerator<ReadEvent, void, undefined> {
+    for await (const batch of this.observeBatches(observation)) yield* batch;
+  }
+
+  /**
+   * What is stored after the cursor and then what is committed, in order and without a gap, as many events at a time as are there. Ends after the
+   * event of the end state; also when the signal aborts, the right is lost or the hub closes: the cursor then says where to go on.
+   */
+  async *observeBatches(observation: Observation): AsyncGenerator<readonly ReadEvent[], void, undefined> {
+    const { afterSequence, head, signal, recheck } = observation;
+    const reader = new Reader(recheck ?? null);
+    const end = (): void => reader.end();
+    if (signal.aborted || this.closed) return;
+    signal.addEventListener('abort', end, { once: true });
+    const log = this.follow(observation, reader);
+    try {
+      let cursor = afterSequence;
+      // Work that had ended is read up to its head: an event after the end state must not keep its readers waiting for more.
+      while (!reader.ended && !(head.ended && cursor >= head.sequence)) {
+        const batch = await this.next(observation, log, reader, cursor);
+        const last = batch?.at(-1);
+        if (!batch || !last) break;
+        const ending = batch.findIndex(endsLog);
+        yield ending < 0 ? batch : batch.slice(0, ending + 1);
+        if (ending >= 0) break;
+        cursor = last.sequence;
+      }
+      reader.throwFailure();
+    } finally {
+      signal.removeEventListener('abort', end);
+      this.leave(log, reader);
+    }
+  }
+
+  /** Ends every observation; clients come back to another node with their cursors. */
+  close(): void {
+    this.closed = true;
+    clearInterval(this.sweep);
+    this.stopListening();
+    for (const log of this.logs.values()) log.endAll();
+  }
+
+  /** Nest closes the server after this, and would wait for open streams. */
+  beforeApplicationShutdown(): void {
+    this.close();
+  }
+
+  /** `null` or nothing: the reader has ended, or the stored log is not there any more. */
+  private async next({ context, executionId }: Observation, log: FollowedLog, reader: Reader, cursor: number): Promise<readonly ReadEvent[] | null> {
+    for (;;) {
+      const recent = log.window.after(cursor, pageLimit);
+      if (recent === null) {
+        const page = await reader.orEnd(this.pages.page({ context, executionId, after: cursor, limit: pageLimit }));
+        if (page) log.window.remember(page.events);
+        return page?.events ?? null;
+      }
+      if (recent.length > 0 || reader.ended) return recent;
+      await reader.sleep();
+    }
+  }
+
+  private follow({ context, executionId, head }: Observation, reader: Reader): FollowedLog {
+    let log = this.logs.get(executionId);
+    if (!log) {
+      const { windowEvents, windowBytes } = this.settings;
+      const readAfter = (after: number): Promise<EventPage> => this.pages.page({ context, executionId, after, limit: pageLimit });
+      log = new FollowedLog(executionId, head.sequence, { events: windowEvents, bytes: windowBytes }, readAfter, (readers) => this.wakeUps.add(readers));
+      this.logs.set(executionId, log);
+    }
+    log.readers.add(reader);
+    // What was committed between the look at the head and this moment gave its hint to nobody.
+    if (!head.ended) log.look();
+    return log;
+  }
+
+  private leave(log: FollowedLog, reader: Reader): void {
+    reader.end();
+    log.readers.delete(reader);
+    if (log.readers.size === 0 && this.logs.get(log.executionId) === log) this.logs.delete(log.executionId);
+  }
+
+  private lookAtAll(): void {
+    const dueBefore = performance.now() - this.settings.recheckMs;
+    for (const log of this.logs.values()) {
+      log.look();
+      for (const reader of log.readers) if (reader.recheck && reader.checkedAt <= dueBefore) void this.recheck(reader, reader.recheck);
+    }
+    this.keepWithinMemory();
+  }
+
+  /** The logs that were followed first give their windows back first; their readers page until new events come. */
+  private keepWithinMemory(): void {
+    let total = 0;
+    for (const { window } of this.logs.values()) total += window.bytes;
+    for (const { window } of this.logs.values()) {
+      if (total <= this.settings.totalBytes) return;
+      total -= window.bytes;
+      window.forget();
+    }
+  }
+
+  /** A question that fails is asked again by the next sweep: a database that is down shows nothing to anybody. */
+  private async recheck(reader: Reader, mayStill: () => Promise<boolean>): Promise<void> {
+    const before = reader.checkedAt;
+    reader.checkedAt = performance.now();
+    try {
+      if (!(await mayStill())) reader.end();
+    } catch {
+      reader.checkedAt = before;
+    }
+  }
+}

@@ -1,0 +1,221 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { Claimer } from './claimer.js';
+import { OwnershipLost, type Committer } from './committer.js';
+import { Fiber, type FiberDeps } from './fiber.js';
+import type { Claimed } from './head.js';
+import type { NodeLiveness } from './node-liveness.js';
+import { OwnerWatch, type NodeBeat, type Owner } from './owner-watch.js';
+import type { Sealing } from './sealing.js';
+
+export type RunnerOptions = { readonly slots: number; readonly leaseMs: number; readonly graceMs: number };
+export type RunnerDeps = Omit<FiberDeps, 'isDraining'> & {
+  readonly pool: Pool;
+  readonly liveness: NodeLiveness;
+  readonly committer: Committer;
+  readonly known: readonly string[];
+  readonly sealing: Sealing;
+  /** Faults of the loops themselves: reported, never fatal. */
+  readonly report: (cause: unknown, category: string) => void;
+};
+
+const busyPollMs = 50;
+const idlePollMs = 1_000;
+
+/** One node's ownership, from taking its epoch to leaving or losing it: claims, runs fibers, watches other owners and its own rows. */
+export class Runner {
+  private readonly fibers = new Map<string, Fiber>();
+  private readonly executions = new Map<string, Fiber>();
+  private readonly claimer: Claimer;
+  private readonly fiberDeps: FiberDeps;
+  private draining = false;
+  private stopped = false;
+  /** Claims in progress, from the moment that their rows are here. */
+  private readonly held = new Set<string>();
+  private orphansDue = false;
+  private poke: () => void = () => undefined;
+  private poked = false;
+  private pollMs = busyPollMs;
+  private loops: Promise<void>[] = [];
+  private watching = false;
+
+  constructor(
+    private readonly deps: RunnerDeps,
+    private readonly options: RunnerOptions,
+  ) {
+    this.claimer = new Claimer(deps.pool, deps.known, deps.liveness.node, deps.liveness.epoch);
+    this.fiberDeps = { ...deps, isDraining: () => this.draining };
+  }
+
+  /** The same name came back: its rows are free at once, whatever their epoch. Then the loops start. */
+  async start(): Promise<void> {
+    await this.release(this.deps.liveness.node, null, [], 1);
+    this.loops = [this.claimLoop(), this.sweepLoop()];
+  }
+
+  get running(): number {
+    return this.held.size;
+  }
+
+  /** A hint: this execution may be ready, or something about it changed. */
+  look(executionId: string, fromOwnFiber: boolean): void {
+    if (this.executions.has(executionId)) {
+      if (!fromOwnFiber) void this.watchOwned();
+    } else this.wake();
+  }
+
+  wake(): void {
+    this.poked = true;
+    this.poke();
+  }
+
+  /** Leaves in order: no claims, phases go on to their next commit for the grace period, then they are stopped and everything is handed over. */
+  async drain(): Promise<void> {
+    this.draining = true;
+    this.wake();
+    const deadline = performance.now() + this.options.graceMs;
+    while (this.held.size > 0 && performance.now() < deadline) await delay(20);
+    for (const fiber of this.fibers.values()) fiber.interrupt('shutdown');
+    while (this.held.size > 0 && this.deps.liveness.isAlive()) await delay(20);
+    await this.halt();
+  }
+
+  /** The right to own is gone: gates close, nothing more is written or published. */
+  async lose(): Promise<void> {
+    this.deps.committer.close(new OwnershipLost('this node lost its lease'));
+    for (const fiber of this.fibers.values()) fiber.interrupt('lost');
+    await this.halt();
+  }
+
+  private async halt(): Promise<void> {
+    this.stopped = true;
+    this.wake();
+    await Promise.all(this.loops);
+  }
+
+  private async claimLoop(): Promise<void> {
+    while (!this.stopped) {
+      let nextInMs: number | null = null;
+      this.poked = false;
+      if (this.orphansDue) await this.releaseOrphans();
+      if (!this.draining) nextInMs = await this.claimOnce();
+      if (nextInMs !== 0) await this.nap(nextInMs);
+    }
+  }
+
+  /** Answers in how many milliseconds to look again: 0 at once, `null` when nothing is known. */
+  private async claimOnce(): Promise<number | null> {
+    const slots = Math.min(this.options.slots - this.held.size, 100);
+    try {
+      const { claimed, nextInMs } = await this.claimer.claim(slots, this.held);
+      for (const work of claimed) this.spawn(work);
+      this.pollMs = claimed.length > 0 ? busyPollMs : Math.min(this.pollMs * 2, idlePollMs);
+      return claimed.length > 0 && claimed.length === slots && this.held.size < this.options.slots ? 0 : nextInMs === 0 ? 1 : nextInMs;
+    } catch (error) {
+      // Whether the claim took effect is unknown: the sweep gives back what this node owns but does not run.
+      this.deps.report(error, 'claim_failed');
+      this.orphansDue = true;
+      this.pollMs = idlePollMs;
+      return null;
+    }
+  }
+
+  private async nap(nextInMs: number | null): Promise<void> {
+    if (this.poked) return;
+    const jittered = this.pollMs * (0.75 + Math.random() / 2);
+    const ms = Math.max(1, Math.min(jittered, nextInMs ?? Number.POSITIVE_INFINITY));
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.poke = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+    this.poke = () => undefined;
+  }
+
+  private spawn(work: Claimed): void {
+    this.held.add(work.head.claimId);
+    void (async () => {
+      try {
+        const key = await this.deps.sealing.keyOf(work.head.context.organizationId);
+        const fiber = new Fiber(work, key, this.fiberDeps);
+        this.fibers.set(work.head.claimId, fiber);
+        this.executions.set(work.head.id, fiber);
+        if (!(await fiber.run())) this.orphansDue = true;
+      } catch (error) {
+        // A fiber that ends without releasing is a fault; its row is taken back as an orphan.
+        this.deps.report(error, 'fiber_failed');
+        this.orphansDue = true;
+      } finally {
+        this.held.delete(work.head.claimId);
+        this.fibers.delete(work.head.claimId);
+        if (this.executions.get(work.head.id)?.head.claimId === work.head.claimId) this.executions.delete(work.head.id);
+        if (this.orphansDue || this.held.size + 1 >= this.options.slots) this.wake();
+      }
+    })();
+  }
+
+  private async sweepLoop(): Promise<void> {
+    const stepMs = Math.max(100, Math.min(1_000, this.options.leaseMs / 10));
+    const watch = new OwnerWatch(this.options.leaseMs, stepMs);
+    let orphansAt = performance.now();
+    while (!this.stopped) {
+      await delay(stepMs);
+      try {
+        await this.releaseExpired(watch);
+        await this.watchOwned();
+        if (performance.now() - orphansAt >= this.options.leaseMs) {
+          orphansAt = performance.now();
+          this.orphansDue = true;
+          this.wake();
+        }
+      } catch (error) {
+        this.deps.report(error, 'sweep_failed');
+      }
+    }
+  }
+
+  private async releaseExpired(watch: OwnerWatch): Promise<void> {
+    const { liveness, pool } = this.deps;
+    const nodes = (await pool.query<NodeBeat>({ name: 'openbot_nodes', text: 'select name, epoch, beat from node' })).rows;
+    const owners = (await pool.query<Owner>({ name: 'openbot_owners', text: 'select owner, epoch from list_owners()' })).rows;
+    const others = owners.filter(({ owner, epoch }) => owner !== liveness.node || epoch !== liveness.epoch);
+    for (const { owner, epoch } of watch.expired(nodes, others, performance.now())) if (await this.release(owner, epoch, [], 1)) this.wake();
+  }
+
+  /** What this node owns but does not run: left by an unknown claim or a fault. Between two claims, so that a fresh one is never taken back. */
+  private async releaseOrphans(): Promise<void> {
+    try {
+      this.orphansDue = false;
+      await this.release(this.deps.liveness.node, this.deps.liveness.epoch, [...this.held], 1);
+    } catch (error) {
+      this.orphansDue = true;
+      this.deps.report(error, 'sweep_failed');
+    }
+  }
+
+  private async watchOwned(): Promise<void> {
+    if (this.watching || this.fibers.size === 0) return;
+    this.watching = true;
+    try {
+      const { liveness, pool } = this.deps;
+      const { rows } = await pool.query<{ id: string; claim_id: string; state: string }>({
+        name: 'openbot_watch',
+        text: 'select id, claim_id, state from watch_owned($1, $2)',
+        values: [liveness.node, liveness.epoch],
+      });
+      for (const row of rows) {
+        const fiber = this.fibers.get(row.claim_id);
+        if (fiber && row.state === 'cancelling' && fiber.head.state === 'running') fiber.interrupt('look');
+      }
+    } finally {
+      this.watching = false;
+    }
+  }
+
+  private async release(owner: string, epoch: string | null, keep: readonly string[], cost: number): Promise<boolean> {
+    const { rowCount } = await this.deps.pool.query('select release_executions($1, $2, $3::uuid[], $4)', [owner, epoch, keep, cost]);
+    return (rowCount ?? 0) > 0;
+  }
+}

@@ -1,0 +1,72 @@
+import { Global, Inject, Logger, Module, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
+import { CommandBus } from '@nestjs/cqrs';
+import { getDataSourceToken } from '@nestjs/typeorm';
+import type { Pool } from 'pg';
+import type { DataSource } from 'typeorm';
+import { Engine } from '@engine/engine.js';
+import { WakeChannel } from '@engine/wake-channel.js';
+import { Workflows } from '@engine/workflows.js';
+import { Config } from '@platform/config/config.js';
+import { transact } from '@platform/database/transact.js';
+import { toPublicId } from '@platform/ids/typeid.js';
+import { ErrorRecords } from '@platform/observability/error-records.js';
+import { Sealer } from '@platform/secrets/sealer.js';
+import { debugPoint } from './debug-point.js';
+
+const workerDatabase = getDataSourceToken('worker');
+const poolOf = (database: DataSource): Pool => (database.driver as unknown as { master: Pool }).master;
+
+/** Starts the engine once every module is ready, and lets it leave in order before connections close. */
+class EngineLifecycle implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  constructor(
+    @Inject(Engine) private readonly engine: Engine,
+    @Inject(Workflows) private readonly workflows: Workflows,
+    @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    this.workflows.registerAll(this.discovery.getProviders());
+    await this.engine.start();
+  }
+
+  beforeApplicationShutdown(): Promise<void> {
+    return this.engine.stop();
+  }
+}
+
+/** The worker role: the engine on the worker's login, with every workflow that the process's modules provide. */
+@Global()
+@Module({
+  imports: [DiscoveryModule],
+  providers: [
+    Workflows,
+    {
+      provide: Engine,
+      inject: [Config, workerDatabase, CommandBus, Workflows, Sealer, WakeChannel, ErrorRecords],
+      useFactory: (config: Config, database: DataSource, commands: CommandBus, workflows: Workflows, sealing: Sealer, wake: WakeChannel, errors: ErrorRecords) => {
+        const logger = new Logger(Engine.name);
+        const { url } = database.options as { readonly url?: string };
+        if (!url) throw new Error('the engine needs a worker database that is named by a URL');
+        return new Engine(
+          {
+            pool: poolOf(database),
+            commands,
+            workflows,
+            sealing,
+            wake,
+            transact: (context, work) => transact(database, context, work),
+            recordError: (cause, { context, executionId, category }) => errors.record(cause, { ...context, executionId, category }),
+            publicErrorId: (id) => toPublicId('error', id),
+            report: (cause, category) => logger.warn({ category, type: cause instanceof Error ? cause.name : typeof cause, code: (cause as { code?: unknown } | null)?.code }),
+            reach: debugPoint(config.debugPoint),
+          },
+          { node: config.nodeName, leaseMs: config.leaseMs, graceMs: config.graceMs, slots: config.workerSlots, connection: { connectionString: url } },
+        );
+      },
+    },
+    EngineLifecycle,
+  ],
+  exports: [Engine],
+})
+export class EngineModule {}
