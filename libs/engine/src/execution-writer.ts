@@ -94,7 +94,8 @@ export class ExecutionWriter {
   /** The ungrouped commit: locks aggregates, then all heads by id, fences, runs `work`, then commits the change. Answers the locked heads. */
   transact(change: Change, locks: Locks, work: (tx: Tx) => Promise<void>): Promise<readonly string[]> {
     return this.inOrder(async () => {
-      if (this.held?.change.rows && change.rows) await this.commit({});
+      // `work` reads what a finished phase's rows say, and follows them in the log.
+      if (this.held?.change.rows) await this.commit({});
       const built = this.build(change);
       for (let attempt = 0; ; attempt += 1) {
         try {
