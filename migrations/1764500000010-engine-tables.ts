@@ -181,7 +181,9 @@ export class EngineTables1764500000010 implements MigrationInterface {
 
     await q.query(`alter table error_record enable row level security`);
     await q.query(`alter table error_record force row level security`);
-    await q.query(`create policy error_record_tenant on error_record to openbot_app using (organization_id = tenant_organization()) with check (organization_id = tenant_organization())`);
+    await q.query(
+      `create policy error_record_tenant on error_record to openbot_app using (organization_id = tenant_organization()) with check (organization_id = tenant_organization())`,
+    );
     await q.query(`create policy error_record_platform on error_record for insert to openbot_app with check (organization_id is null and tenant_organization() is null)`);
     await q.query(`grant select, insert on error_record to openbot_app`);
 

@@ -87,7 +87,14 @@ begin
   return jsonb_build_object('head', head, 'signals', found_signals, 'calls', found_calls);
 end $$`;
 
-const definers = ['claim_executions(text[], text, bigint, int, boolean)', 'next_ready(text[])', 'release_executions(text, bigint, uuid[], int)', 'list_owners()', 'watch_owned(text, bigint)', 'lock_heads(uuid[], boolean)'];
+const definers = [
+  'claim_executions(text[], text, bigint, int, boolean)',
+  'next_ready(text[])',
+  'release_executions(text, bigint, uuid[], int)',
+  'list_owners()',
+  'watch_owned(text, bigint)',
+  'lock_heads(uuid[], boolean)',
+];
 
 export class EngineOwnership1764500000020 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {

@@ -33,7 +33,11 @@ export class Claimer {
     if (this.aloneSince !== null) return this.claimAlone(running.size);
     const claimed = slots > 0 ? await this.ask(slots, false) : [];
     if (claimed.length > 0) return { claimed, nextInMs: null };
-    const { rows } = await this.pool.query<{ ready_in_ms: number | null; stalled_ready: boolean }>({ name: 'openbot_next_ready', text: 'select * from next_ready($1)', values: [this.known] });
+    const { rows } = await this.pool.query<{ ready_in_ms: number | null; stalled_ready: boolean }>({
+      name: 'openbot_next_ready',
+      text: 'select * from next_ready($1)',
+      values: [this.known],
+    });
     if (rows[0]?.stalled_ready) this.aloneSince = performance.now();
     return { claimed, nextInMs: rows[0]?.stalled_ready ? 0 : (rows[0]?.ready_in_ms ?? null) };
   }

@@ -70,10 +70,17 @@ export class ExecutionWriter {
     this.draft.calls.push(call);
   }
 
-  /** Keeps a change for the next write. */
-  hold(change: Change): void {
-    if (this.held) throw new Error('a phase finished twice');
-    this.held = { change, ...this.draft.takeAll() };
+  /** Keeps a change for the next write. One that is held already goes out first, alone: phases become durable in order. */
+  async hold(change: Change): Promise<void> {
+    const { events, calls } = this.draft.takeAll();
+    try {
+      if (this.held) await this.inOrder(() => this.sendHeld());
+    } catch (error) {
+      this.draft.events.unshift(...events);
+      this.draft.calls.unshift(...calls);
+      throw error;
+    }
+    this.held = { change, events, calls };
     this.later(holdMs);
   }
 
@@ -125,7 +132,9 @@ export class ExecutionWriter {
         await tx.query(`select "feature_lock_${feature.replace(/\W/g, '')}"($1::uuid[], false)`, [[id]]);
       const others = locks.heads ? await locks.heads(tx) : [];
       await lockHeads(tx, [this.head.id, ...others]);
-      const [fence] = (await tx.query(`select commit_fence(x, $2::jsonb) as outcome from execution x where x.id = $1`, [this.head.id, item])) as { outcome: CommitOutcome | null }[];
+      const [fence] = (await tx.query(`select commit_fence(x, $2::jsonb) as outcome from execution x where x.id = $1`, [this.head.id, item])) as {
+        outcome: CommitOutcome | null;
+      }[];
       if (!fence) return ok({ outcome: 'gone' as CommitOutcome, heads: others });
       if (fence.outcome) return ok({ outcome: fence.outcome, heads: others });
       await work(tx);
@@ -138,11 +147,19 @@ export class ExecutionWriter {
   }
 
   private async flushText(): Promise<void> {
-    if (this.held) return this.commit({});
+    if (this.held) return this.sendHeld();
     const events = this.draft.takeStreamed();
     if (events.length === 0) return;
     await this.send({ item: this.item({}, events, []), held: null });
     this.ports.reach('text:flushed');
+  }
+
+  /** The held change alone: what the phase after it has drafted so far belongs to that phase's own commit. */
+  private async sendHeld(): Promise<void> {
+    const { held } = this;
+    if (!held) return;
+    this.held = null;
+    await this.send({ item: this.item(held.change, held.events, held.calls), held });
   }
 
   private async commit(change: Change): Promise<void> {
@@ -153,7 +170,13 @@ export class ExecutionWriter {
     const held = this.held;
     this.held = null;
     const before = held?.change ?? {};
-    const merged: Change = { ...before, ...change, cursor: change.cursor ?? before.cursor, rows: change.rows ?? before.rows, consume: [...(before.consume ?? []), ...(change.consume ?? [])] };
+    const merged: Change = {
+      ...before,
+      ...change,
+      cursor: change.cursor ?? before.cursor,
+      rows: change.rows ?? before.rows,
+      consume: [...(before.consume ?? []), ...(change.consume ?? [])],
+    };
     const { events, calls } = this.draft.takeAll();
     return { item: this.item(merged, [...(held?.events ?? []), ...events], [...(held?.calls ?? []), ...calls]), held };
   }

@@ -14,7 +14,11 @@ export async function lockHeads(tx: Tx, ids: readonly string[]): Promise<readonl
 
 /** Asks for a stop: a numbered signal and `cancelling`. Ended work stays as it is; `null`: there is no such execution in this tenant. */
 export async function requestCancel(tx: Tx, id: string): Promise<{ number: number; state: ExecutionState; sequence: number } | null> {
-  const [row] = (await tx.query(`select o_number as number, o_state as state, o_sequence as sequence from request_cancel($1)`, [id])) as { number: number; state: ExecutionState; sequence: number }[];
+  const [row] = (await tx.query(`select o_number as number, o_state as state, o_sequence as sequence from request_cancel($1)`, [id])) as {
+    number: number;
+    state: ExecutionState;
+    sequence: number;
+  }[];
   return row ?? null;
 }
 
@@ -27,7 +31,9 @@ export async function sendSignal(tx: Tx, id: string, signal: { readonly name: st
 /** Appends an event to the log of a head that the caller holds; answers its sequence. */
 export async function appendEvent(tx: Tx, key: OrganizationKey, id: string, event: ExecutionEventBody): Promise<number> {
   const state = event._tag === 'State' ? event.state : null;
-  const [row] = (await tx.query(`select append_event($1, $2, $3, $4) as sequence`, [id, event._tag, state, sealEvent(key, eventBinding(id, event._tag, null), event)])) as { sequence: number }[];
+  const [row] = (await tx.query(`select append_event($1, $2, $3, $4) as sequence`, [id, event._tag, state, sealEvent(key, eventBinding(id, event._tag, null), event)])) as {
+    sequence: number;
+  }[];
   if (!row) throw new Error('append_event answered no row');
   return row.sequence;
 }

@@ -15,7 +15,13 @@ import type { OrganizationKey } from './sealing.js';
 import { isPassingStorageError } from './storage-errors.js';
 
 export type LoadedWork = {
-  readonly head: { readonly state: Head['state']; readonly claim: string | null; readonly signalCount: number; readonly cancelNumber: number; readonly commitNumber: number } | null;
+  readonly head: {
+    readonly state: Head['state'];
+    readonly claim: string | null;
+    readonly signalCount: number;
+    readonly cancelNumber: number;
+    readonly commitNumber: number;
+  } | null;
   readonly signals: readonly { readonly name: string; readonly number: number; readonly body: string | null }[];
   readonly calls: readonly StoredCall[];
 };
@@ -135,6 +141,7 @@ export class Fiber {
       run.close();
       await this.closeScope(scope);
     }
+    if (run.finished) await this.writer.hold(run.finished);
     if (result && !result.ok) return this.fail(result.failure, result.failure._tag);
     if (!run.wrote) throw new Error(`phase ${next.command.name} ended without a commit`);
     this.deps.ports.reach(`phase:ended:${next.command.name}`);
@@ -150,7 +157,10 @@ export class Fiber {
     const change = { to: as, do: 'end', failure } as const;
     if (saga.end) {
       const stored = toStored(head, this.writer.cursor);
-      const locks = { aggregates: saga.aggregates?.(stored) ?? [], heads: async (tx: Parameters<NonNullable<typeof saga.end>>[0]) => (await saga.heads?.(tx, stored, outcome)) ?? [] };
+      const locks = {
+        aggregates: saga.aggregates?.(stored) ?? [],
+        heads: async (tx: Parameters<NonNullable<typeof saga.end>>[0]) => (await saga.heads?.(tx, stored, outcome)) ?? [],
+      };
       this.publishAll(await this.writer.transact(change, locks, async (tx) => saga.end?.(tx, stored, outcome)));
     } else await this.writer.write(change);
     this.released = true;
@@ -219,7 +229,11 @@ export class Fiber {
     head.commitNumber = work.head.commitNumber;
     this.signals = work.signals
       .filter((signal) => signal.name !== 'cancel')
-      .map(({ name, number, body }) => ({ name, number, body: body === null ? null : (JSON.parse(this.key.open({ table: 'execution_signal', record: head.id }, Buffer.from(body, 'base64')).toString('utf8')) as unknown) }));
+      .map(({ name, number, body }) => ({
+        name,
+        number,
+        body: body === null ? null : (JSON.parse(this.key.open({ table: 'execution_signal', record: head.id }, Buffer.from(body, 'base64')).toString('utf8')) as unknown),
+      }));
     this.calls.restore(work.calls);
     return true;
   }

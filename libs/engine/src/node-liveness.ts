@@ -106,8 +106,11 @@ export class NodeLiveness {
       last = beat;
       if (performance.now() - startedAt > this.leaseMs) {
         // The holder was seen not to beat for a whole lease: its backend only waits for a dead peer.
-        await client.query(`select pg_terminate_backend(l.pid) from pg_locks l where l.locktype = 'advisory' and l.granted and l.objsubid = 1
-          and ((l.classid::bigint << 32) | l.objid::bigint) = ${lockKey}`, [this.node]);
+        await client.query(
+          `select pg_terminate_backend(l.pid) from pg_locks l where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+          and ((l.classid::bigint << 32) | l.objid::bigint) = ${lockKey}`,
+          [this.node],
+        );
       }
       await delay(Math.min(100, this.leaseMs / 10));
     }

@@ -1,7 +1,7 @@
 import type { ExecutionEventBody } from '@domain/executions/events.js';
 import type { CallLog } from './call-log.js';
 import type { CallOutcome, CallSpec, SendContext } from './calls.js';
-import type { ExecutionWriter } from './execution-writer.js';
+import type { Change, ExecutionWriter } from './execution-writer.js';
 import { toStored } from './head.js';
 import type { FeatureRows, Locks, PhaseRun } from './phase.js';
 import type { Signal, Stored, Wake } from './saga.js';
@@ -12,6 +12,8 @@ import type { Tx } from './tx.js';
 export class OpenRun implements PhaseRun<object> {
   /** Whether the phase saved or finished anything: one that did not would be asked for again for ever. */
   wrote = false;
+  /** The phase's last change; the fiber hands it on once the phase's resources are closed. */
+  finished: Change | null = null;
   private closed = false;
 
   constructor(
@@ -48,8 +50,9 @@ export class OpenRun implements PhaseRun<object> {
 
   finish(cursor: object, rows?: FeatureRows): void {
     this.assertOpen();
+    if (this.finished) throw new Error('a phase finished twice');
     this.wrote = true;
-    this.writer.hold({ cursor, rows, consume: this.takeSignals() });
+    this.finished = { cursor, rows, consume: this.takeSignals() };
   }
 
   async transact(cursor: object, locks: Locks, write: (tx: Tx) => Promise<void>): Promise<void> {

@@ -2,7 +2,8 @@
 const passing = /^(08|40|53|55|57)/;
 const dataErrors = /^(22|23)/;
 const socketCodes = new Set(['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN']);
-const socketTexts = /Connection terminated|Client has encountered a connection error|connection error and is not queryable|timeout exceeded when trying to connect|Query read timeout|Client was closed|Cannot use a pool after/i;
+const socketTexts =
+  /Connection terminated|Client has encountered a connection error|connection error and is not queryable|timeout exceeded when trying to connect|Query read timeout|Client was closed|Cannot use a pool after/i;
 
 const codeOf = (error: unknown): string => {
   const { code, driverError } = (error ?? {}) as { code?: unknown; driverError?: { code?: unknown } };

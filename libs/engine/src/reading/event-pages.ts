@@ -16,7 +16,8 @@ export type EventPage = { readonly events: readonly ReadEvent[]; readonly more: 
 
 /** What `read_events` is asked: one entry for each page. */
 export type PageQuery = { readonly id: string; readonly organization: string; readonly project: string; readonly after: number; readonly limit: number; readonly bytes: number };
-export type ReadRows = (queries: readonly PageQuery[]) => Promise<readonly EventRow[]>;
+export type TenantEventRow = EventRow & { readonly organization_id: string; readonly project_id: string };
+export type ReadRows = (queries: readonly PageQuery[]) => Promise<readonly TenantEventRow[]>;
 
 /** The stored log cannot be opened: changed data or a missing key. Trying again does not help. */
 export class UnreadableLog extends Error {}
@@ -44,7 +45,7 @@ export class EventPages {
 
   /** Never answers from a query that had begun before: what is committed now is in the page. */
   page(request: PageRequest): Promise<EventPage> {
-    const key = `${request.executionId}:${request.after}:${request.limit}`;
+    const key = `${logKey(toQuery(request))}:${request.after}:${request.limit}`;
     const same = this.waiting.get(key);
     if (same) return same.promise;
     const settle: Partial<Waiting> = {};
@@ -73,11 +74,11 @@ export class EventPages {
       const rows = await this.readRows(batch.map(({ request }) => toQuery(request)));
       const logs = new Map<string, Map<number, EventRow>>();
       for (const row of rows) {
-        const log = logs.get(row.execution_id) ?? new Map<number, EventRow>();
-        logs.set(row.execution_id, log.set(row.sequence, row));
+        const key = logKey({ organization: row.organization_id, project: row.project_id, id: row.execution_id });
+        logs.set(key, (logs.get(key) ?? new Map<number, EventRow>()).set(row.sequence, row));
       }
       const opened = new Map<EventRow, ReadEvent>();
-      for (const waiting of batch) await this.answer(waiting, logs.get(waiting.request.executionId), opened);
+      for (const waiting of batch) await this.answer(waiting, logs.get(logKey(toQuery(waiting.request))), opened);
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
@@ -106,6 +107,9 @@ export class EventPages {
     }
   }
 }
+
+/** With the tenant: one who asks in another tenant gets nothing of what the owner asked for in the same query. */
+const logKey = ({ organization, project, id }: Pick<PageQuery, 'organization' | 'project' | 'id'>): string => `${organization}:${project}:${id}`;
 
 const toQuery = ({ context, executionId, after, limit }: PageRequest): PageQuery => ({
   id: executionId,
