@@ -93,7 +93,7 @@ export class ExecutionWriter {
   write(change: Change): Promise<void> {
     return this.inOrder(async () => {
       // Two sets of a feature's rows need two commits.
-      if (this.held?.change.rows && change.rows) await this.commit({});
+      if (this.held?.change.rows && change.rows) await this.sendHeld();
       await this.commit(change);
     });
   }
@@ -102,7 +102,7 @@ export class ExecutionWriter {
   transact(change: Change, locks: Locks, work: (tx: Tx) => Promise<void>): Promise<readonly string[]> {
     return this.inOrder(async () => {
       // `work` reads what a finished phase's rows say, and follows them in the log.
-      if (this.held?.change.rows) await this.commit({});
+      if (this.held?.change.rows) await this.sendHeld();
       const built = this.build(change);
       for (let attempt = 0; ; attempt += 1) {
         try {
