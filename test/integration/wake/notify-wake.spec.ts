@@ -124,7 +124,11 @@ test('its backend is terminated: LISTEN is active again before listeners are tol
 test('what was published while the connection was gone is told over the next one', async () => {
   const [one, other] = [await startNode(), await startNode()];
   const ids = [uuidv7(), uuidv7()];
-  const [pid] = (await observer.query<{ pid: number }>(`select pid from pg_stat_activity where application_name = 'openbot wake' and datname = current_database() order by backend_start limit 1`)).rows;
+  const [pid] = (
+    await observer.query<{ pid: number }>(
+      `select pid from pg_stat_activity where application_name = 'openbot wake' and datname = current_database() order by backend_start limit 1`,
+    )
+  ).rows;
   await observer.query(`select pg_terminate_backend($1)`, [pid?.pid]);
   one.wake.publish([ids[0] as string]);
   await eventually(() => one.resyncs() === 2);

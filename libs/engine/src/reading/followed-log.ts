@@ -30,7 +30,7 @@ export class FollowedLog {
     if (!this.looking) void this.follow();
   }
 
-  endAll(error: unknown = null): void {
+  endAll(error: Error | null = null): void {
     for (const reader of this.readers) reader.end(error);
   }
 

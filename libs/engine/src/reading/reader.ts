@@ -1,7 +1,7 @@
 /** One reader of a log that goes on: a cursor elsewhere, and a way to be woken or ended. It holds no events and no connection. */
 export class Reader {
   private wakeUp: (() => void) | null = null;
-  private endedBy: { readonly error: unknown } | null = null;
+  private endedBy: { readonly error: Error | null } | null = null;
   checkedAt = performance.now();
 
   /** `recheck`: whether the reader may still see the log. */
@@ -20,7 +20,7 @@ export class Reader {
     this.wakeUp?.();
   }
 
-  end(error: unknown = null): void {
+  end(error: Error | null = null): void {
     this.endedBy ??= { error };
     this.wake();
   }
