@@ -1,11 +1,8 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { getMetadataArgsStorage } from 'typeorm';
-import type { Config } from '@platform/config/config.js';
 import { dataSourceOptions } from './data-source.js';
-
-/** The settings of a process whose database is prepared: both logins are known. */
-export type PreparedConfig = Config & { readonly databaseApiUrl: string; readonly databaseWorkerUrl: string };
+import type { PreparedConfig } from './prepared-config.js';
 
 /**
  * The API's DataSource (injected as `DataSource`), and where the worker role runs the worker's (named `worker`), which alone may run

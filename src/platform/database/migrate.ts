@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { DataSource, type Logger } from 'typeorm';
+import { DataSource } from 'typeorm';
 import type { Config } from '@platform/config/config.js';
 import { StartFailure } from '@platform/local/start-failure.js';
 import { databaseFault, loginOf, withLogin } from './database-url.js';
@@ -43,14 +43,10 @@ async function applied(client: Client): Promise<Set<string>> {
   return new Set(names.map(({ name }) => name));
 }
 
-const quiet = { logQuery() {}, logQueryError() {}, logQuerySlow() {}, logSchemaBuild() {}, log() {} };
-
-async function run(url: string, progress: Progress): Promise<void> {
-  const logger: Logger = { ...quiet, logMigration: (message) => progress(message.replace(/^Migration (\S+) has been +executed successfully\.$/, 'Applied $1')) };
+async function run(url: string): Promise<void> {
   const db = new DataSource({
     type: 'postgres',
     url,
-    logger,
     installExtensions: false,
     migrations: [...migrations],
     migrationsTableName: migrationTable,
@@ -86,9 +82,10 @@ export async function migrate(settings: MigrationSettings, progress: Progress = 
     const present = await applied(client);
     const foreign = [...present].find((name) => !known.has(name));
     if (foreign) throw new StartFailure(`The database is newer than this program (it has the migration ${foreign}): start the version that made it, or restore a backup from before.`);
-    if ([...known].some((name) => !present.has(name))) {
-      progress('Preparing the database');
-      await run(databaseUrl, progress);
+    const pending = [...known].filter((name) => !present.has(name)).length;
+    if (pending > 0) {
+      progress(`Preparing the database: ${pending} of ${known.size} migrations`);
+      await run(databaseUrl);
     }
     const urlFor = (role: Login['role']): string => withLogin(databaseUrl, role, passwords.get(role) ?? '');
     return { databaseApiUrl: settings.databaseApiUrl ?? urlFor('openbot_api'), databaseWorkerUrl: settings.databaseWorkerUrl ?? urlFor('openbot_worker') };

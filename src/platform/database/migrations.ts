@@ -7,7 +7,9 @@ import { EngineCommits1764500000040 } from '@migrations/1764500000040-engine-com
 import { ExecutionAccess1764500000050 } from '@migrations/1764500000050-execution-access.js';
 import { Organizations1764500000100 } from '@migrations/1764500000100-organizations.js';
 import { Secrets1764500000200 } from '@migrations/1764500000200-secrets.js';
+import { Models1764500000300 } from '@migrations/1764500000300-models.js';
 import { Bots1764500000400 } from '@migrations/1764500000400-bots.js';
+import { Chats1764500000500 } from '@migrations/1764500000500-chats.js';
 
 /** Every migration, in the order of its timestamp. A list and not a folder, so that a build holds what it was tested with. */
 export const migrations: readonly (new () => MigrationInterface)[] = [
@@ -19,5 +21,7 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   ExecutionAccess1764500000050,
   Organizations1764500000100,
   Secrets1764500000200,
+  Models1764500000300,
   Bots1764500000400,
+  Chats1764500000500,
 ];

@@ -22,6 +22,8 @@ export type EmbeddedOptions = {
   /** Holds the data, the log and the secret of the server. */
   readonly folder: string;
   readonly progress?: (line: string) => void;
+  /** Called whenever a process of the server has begun to work and we only wait. */
+  readonly busy?: () => void;
   /** Settings of the server beside ours; fsync stays on unless it is named here. */
   readonly settings?: Readonly<Record<string, string>>;
 };
@@ -44,15 +46,20 @@ async function freePort(preferred: number): Promise<number> {
   throw new StartFailure('No port of 127.0.0.1 is free for the embedded PostgreSQL: set DATABASE_URL to a PostgreSQL of your own.');
 }
 
+/** As whom the server's programs run, where they write, and whom they keep waiting. */
+type Host = { readonly user: ServerUser; readonly log: FileHandle; readonly busy: () => void };
+
 /** Runs one program to its end, as the server's user and with its output in the log. */
-async function run(program: string, args: readonly string[], user: ServerUser, log: FileHandle): Promise<void> {
+async function run(program: string, args: readonly string[], { user, log, busy }: Host): Promise<void> {
   const child = spawn(program, args, { ...user, cwd: '/', env: environment, stdio: ['ignore', log.fd, log.fd] });
+  busy();
   const [code] = (await once(child, 'exit')) as [number | null];
   if (code !== 0) throw new Error(`${program} ended with ${code}`);
 }
 
 /** Makes the data folder beside its place and renames it there, so that a killed first start leaves no half of one. */
-async function createCluster(programs: string, data: string, password: string, user: ServerUser, log: FileHandle): Promise<void> {
+async function createCluster(programs: string, data: string, password: string, host: Host): Promise<void> {
+  const { user } = host;
   const making = `${data}.new`;
   const secret = `${data}.secret`;
   await rm(making, { recursive: true, force: true });
@@ -62,7 +69,7 @@ async function createCluster(programs: string, data: string, password: string, u
   if (user) await Promise.all([making, secret].map((path) => chown(path, user.uid, user.gid)));
   try {
     const flags = ['--username=postgres', '--encoding=UTF8', '--locale=C.UTF-8', '--locale-provider=builtin', '--auth=scram-sha-256', `--pwfile=${secret}`, '--no-instructions'];
-    await run(join(programs, 'initdb'), ['-D', making, ...flags], user, log);
+    await run(join(programs, 'initdb'), ['-D', making, ...flags], host);
   } finally {
     await rm(secret, { force: true });
   }
@@ -70,13 +77,14 @@ async function createCluster(programs: string, data: string, password: string, u
 }
 
 /** Starts the server in a process group of its own: Ctrl-C in a terminal reaches us alone, and we stop it last. */
-async function launch(programs: string, data: string, port: number, user: ServerUser, log: FileHandle, settings: Readonly<Record<string, string>>): Promise<number | null> {
+async function launch(programs: string, data: string, port: number, settings: Readonly<Record<string, string>>, { user, log, busy }: Host): Promise<number | null> {
   const all = { listen_addresses: '127.0.0.1', unix_socket_directories: '', port: String(port), timezone: 'UTC', log_timezone: 'UTC', log_checkpoints: 'off', ...settings };
   const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const child = spawn(join(programs, 'postgres'), ['-D', data, ...flags], { ...user, cwd: '/', env: environment, detached: true, stdio: ['ignore', log.fd, log.fd] });
   let ended = false;
   child.once('exit', () => (ended = true)).once('error', () => (ended = true));
   child.unref();
+  busy();
   const isReady = async (): Promise<boolean> => {
     const postmaster = await readPostmaster(data);
     return postmaster?.pid === child.pid && postmaster?.status === 'ready';
@@ -134,7 +142,7 @@ async function keepSecret(file: string, secret: Secret): Promise<void> {
  * Starts the PostgreSQL of `folder`, or goes on with the one that a killed process left running. One caller per folder at a time.
  * Everything that was acknowledged survives a kill of any process here: fsync is on.
  */
-export async function startEmbeddedPostgres({ folder, progress = () => undefined, settings = {} }: EmbeddedOptions): Promise<EmbeddedPostgres> {
+export async function startEmbeddedPostgres({ folder, progress = () => undefined, busy = () => undefined, settings = {} }: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const { data, user } = await dataPlace(folder);
   const secretFile = join(folder, 'server.json');
   const kept = await readSecret(secretFile);
@@ -161,12 +169,12 @@ export async function startEmbeddedPostgres({ folder, progress = () => undefined
       progress('Creating the database (the first start only)');
       // Before the data exists: a kill between the two leaves a secret without data, and not data without a secret.
       await keepSecret(secretFile, { password, port: 0 });
-      await createCluster(programs, data, password, user, log);
+      await createCluster(programs, data, password, { user, log, busy });
     }
     progress('Starting PostgreSQL');
     for (let attempt = 1; attempt <= 3; attempt += 1) {
       const port = await freePort(attempt === 1 ? (kept?.port ?? 0) : 0);
-      const pid = await launch(programs, data, port, user, log, settings);
+      const pid = await launch(programs, data, port, settings, { user, log, busy });
       if (pid) return await server(pid, port, false);
     }
   } catch (error) {

@@ -17,13 +17,13 @@ function installed(): { readonly folder: string; readonly version: string } {
   }
 }
 
-/** Whether `user` may pass through every folder above `path` and read `path` itself, by the permission bits. */
-export async function canReach(path: string, user: ServerUser): Promise<boolean> {
+/** Whether `user` may pass through every folder above `path` and has the rights `wanted` (4 read, 1 pass or run) on `path` itself, by the permission bits. */
+export async function canReach(path: string, user: ServerUser, wanted = 0o5): Promise<boolean> {
   if (!user) return true;
   for (let at = resolve(path); ; at = dirname(at)) {
     const { mode, uid, gid } = await stat(at);
     const bits = uid === user.uid ? mode >> 6 : gid === user.gid ? mode >> 3 : mode;
-    const needed = at === resolve(path) ? 0o5 : 0o1;
+    const needed = at === resolve(path) ? wanted : 0o1;
     if ((bits & needed) !== needed) return false;
     if (at === dirname(at)) return true;
   }
@@ -61,7 +61,7 @@ export async function postgresPrograms(user: ServerUser, cache: () => Promise<st
   const links = await missingLinks(folder);
   const programs = join(folder, 'native', 'bin');
   const share = join(folder, 'native', 'share', 'postgresql', 'postgres.bki');
-  if (links.length === 0 && (await canReach(join(programs, 'postgres'), user)) && (await canReach(share, user).catch(() => false))) return programs;
+  if (links.length === 0 && (await canReach(join(programs, 'postgres'), user)) && (await canReach(share, user, 0o4).catch(() => false))) return programs;
 
   // Another version or another place of installation never shares a copy.
   const copy = join(await cache(), `server-${version}-${createHash('sha256').update(folder).digest('hex').slice(0, 8)}`);

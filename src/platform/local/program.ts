@@ -1,0 +1,66 @@
+import type { Result } from '@domain/result.js';
+import type { BadVariable } from '@platform/config/env.js';
+import type { Config } from '@platform/config/config.js';
+import { StartFailure } from './start-failure.js';
+
+/** What an entry point tells its operator, and what it has open. */
+export type Program = {
+  /** Only what has been said so far says what takes its time. */
+  progress(line: string): void;
+  /** Closed in reverse order when the process is told to stop, or cannot start. */
+  onStop(close: () => Promise<unknown>): void;
+};
+
+/** How long closing may take before the process ends without it: running work has its own, shorter grace period in it. */
+const defaultClosingMs = 60_000;
+
+/** Nothing of a URL that could hold a password. */
+const redact = (text: string): string => text.replace(/:\/\/[^\s/@]*@/g, '://');
+
+/** A failure that its reader can remove is one line. What nobody foresaw comes with the place where it happened. */
+const describe = (error: unknown): string => {
+  if (error instanceof StartFailure) return error.message;
+  return redact(error instanceof Error ? (error.stack ?? error.message) : String(error));
+};
+
+export const configOrFailure = (loaded: Result<Config, BadVariable>): Config => {
+  if (loaded.ok) return loaded.value;
+  throw new StartFailure(`${loaded.failure.variable} ${loaded.failure.expected}.`);
+};
+
+/**
+ * Runs an entry point. SIGINT and SIGTERM close what is open and end the process, at any moment of its start too; a second one ends it
+ * at once. A start that fails says why in one line and exits with 1. A `start` that returns `ended` ends the process.
+ */
+export async function runProgram(start: (program: Program) => Promise<'runs' | 'ended'>, say = (line: string) => void process.stdout.write(`${line}\n`)): Promise<void> {
+  const open: (() => Promise<unknown>)[] = [];
+  let stopping: Promise<void> | null = null;
+  const program: Program = { progress: (line) => stopping ?? say(line), onStop: (close) => void open.push(close) };
+
+  const closeAll = async (): Promise<void> => {
+    for (let close = open.pop(); close; close = open.pop()) await close().catch((error: unknown) => process.stderr.write(`While stopping: ${describe(error)}\n`));
+  };
+  const end = (code: number): void => {
+    // What a library keeps open must not keep the process: everything of ours is closed.
+    process.exit(code);
+  };
+  const stop = (): void => {
+    if (stopping) return end(1);
+    say('Stopping');
+    setTimeout(() => end(1), defaultClosingMs).unref();
+    stopping = closeAll().then(() => end(0));
+  };
+  process.on('SIGINT', stop).on('SIGTERM', stop);
+
+  try {
+    if ((await start(program)) === 'runs') return;
+    await closeAll();
+    end(0);
+  } catch (error) {
+    // The failure of a start that is being stopped is the stop's own doing.
+    if (stopping) return stopping;
+    process.stderr.write(`OpenBot cannot start. ${describe(error)}\n`);
+    await closeAll();
+    end(1);
+  }
+}

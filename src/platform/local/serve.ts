@@ -1,0 +1,46 @@
+import type { DynamicModule } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Logger } from 'nestjs-pino';
+import type { PreparedConfig } from '@platform/database/prepared-config.js';
+import { httpAdapter } from '@platform/http/adapter.js';
+import { configureHttp } from '@platform/http/configure.js';
+import type { Program } from './program.js';
+import { StartFailure } from './start-failure.js';
+
+const portFaults: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is taken: stop what listens there, or choose another',
+  EACCES: 'may not be opened by this user: choose one above 1023',
+  EADDRNOTAVAIL: 'cannot be opened because HOST is no address of this machine: correct HOST, or choose another',
+  ENOTFOUND: 'cannot be opened because HOST is unknown: correct HOST, or choose another',
+};
+
+/** The modules report failures by throwing, in one place: before there is a logger they say nothing of their own. */
+const silent = { logger: false, abortOnError: false } as const;
+
+/** Starts API (and worker, where the modules hold one) and returns the application with the URL at which it answers. */
+export async function serve(module: DynamicModule, config: PreparedConfig, program: Program): Promise<{ readonly app: NestFastifyApplication; readonly url: string }> {
+  program.progress('Starting the server');
+  const app = await NestFactory.create<NestFastifyApplication>(module, httpAdapter(), silent);
+  program.onStop(() => app.close());
+  app.useLogger(app.get(Logger));
+  configureHttp(app, config);
+  try {
+    await app.listen(config.port, config.host);
+  } catch (error) {
+    const fault = portFaults[(error as NodeJS.ErrnoException).code ?? ''];
+    throw fault ? new StartFailure(`Port ${config.port} of ${config.host} ${fault} with PORT, for example PORT=${config.port === 3001 ? 3002 : 3001}.`) : error;
+  }
+  const { port } = app.getHttpServer().address() as { port: number };
+  const everywhere = ['0.0.0.0', '::'].includes(config.host);
+  const host = config.host.includes(':') && !everywhere ? `[${config.host}]` : config.host;
+  return { app, url: `http://${everywhere ? '127.0.0.1' : host}:${port}` };
+}
+
+/** Starts the worker's role alone. It listens to nobody. */
+export async function work(module: DynamicModule, program: Program): Promise<void> {
+  program.progress('Starting the worker');
+  const app = await NestFactory.createApplicationContext(module, silent);
+  program.onStop(() => app.close());
+  app.useLogger(app.get(Logger));
+}

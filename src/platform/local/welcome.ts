@@ -1,0 +1,20 @@
+import type { LocalState } from './local-state.js';
+
+/** What a newcomer needs to hold the first conversation. The token is printed in development alone. */
+export const welcome = ({ url, token, botId }: LocalState): string => `
+OpenBot is ready.
+
+  API     ${url}/v1
+  Docs    ${url}/docs
+  Token   ${token}
+  State   .openbot/local.json
+
+Say something to your bot:
+
+  curl -sS ${url}/v1/bots/${botId}/messages \\
+    -H 'authorization: Bearer ${token}' \\
+    -H 'content-type: application/json' \\
+    -d '{"commandKey":"'"$(date +%s)"'","input":"Hello"}'
+
+Ctrl-C stops it.
+`;
