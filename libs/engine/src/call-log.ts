@@ -88,6 +88,10 @@ export class CallLog {
 
   private async open<T>(spec: CallSpec<T>, previous: Entry | undefined): Promise<Entry> {
     if (previous?.state === 'intent') return this.passGate(previous);
+    if (previous?.state === 'sending' && previous.safety === 'unproven') {
+      this.move(previous, 'unknown');
+      throw new OutcomeUnknown();
+    }
     // An earlier attempt that nobody can finish any more: its usage is unknown, never zero.
     if (previous?.state === 'sending') this.move(previous, 'abandoned', spec.lostUsage ? { usage: spec.lostUsage } : {});
     const attempt = (previous?.attempt ?? 0) + 1;

@@ -24,13 +24,13 @@ export class Claimer {
     private readonly epoch: string,
   ) {}
 
-  /** Claims up to `slots`; `running` are the claims in progress. */
-  async claim(slots: number, running: ReadonlySet<string>): Promise<Ready> {
+  /** Claims up to `slots`; `running` claims are in progress, `stalls` says of one whether it has committed nothing yet. */
+  async claim(slots: number, running: number, stalls: (claimId: string) => boolean): Promise<Ready> {
     if (this.aloneClaim !== null) {
-      if (running.has(this.aloneClaim)) return { claimed: [], nextInMs: null };
+      if (stalls(this.aloneClaim)) return { claimed: [], nextInMs: null };
       this.aloneClaim = null;
     }
-    if (this.aloneSince !== null) return this.claimAlone(running.size);
+    if (this.aloneSince !== null) return this.claimAlone(running);
     const claimed = slots > 0 ? await this.ask(slots, false) : [];
     if (claimed.length > 0) return { claimed, nextInMs: null };
     const { rows } = await this.pool.query<{ ready_in_ms: number | null; stalled_ready: boolean }>({

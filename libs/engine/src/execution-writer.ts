@@ -12,7 +12,7 @@ import type { Head } from './head.js';
 import type { EnginePorts } from './ports.js';
 import type { FeatureRows, Locks } from './phase.js';
 import type { OrganizationKey } from './sealing.js';
-import { isPassingStorageError } from './storage-errors.js';
+import { isDataError, isPassingStorageError } from './storage-errors.js';
 import type { Tx } from './tx.js';
 
 /** The database refused a commit of this owner for good: what is stored decides how it goes on. */
@@ -103,6 +103,7 @@ export class ExecutionWriter {
     return this.inOrder(async () => {
       // `work` reads what a finished phase's rows say, and follows them in the log.
       if (this.held?.change.rows) await this.sendHeld();
+      this.ports.assertOwned();
       const built = this.build(change);
       for (let attempt = 0; ; attempt += 1) {
         try {
@@ -110,8 +111,9 @@ export class ExecutionWriter {
           this.settle(built, outcome);
           return heads;
         } catch (error) {
+          if (error instanceof CommitRefused) throw error;
           // After a lost COMMIT the fence answers `already`; the work then does not run again.
-          if (!isPassingStorageError(error)) throw error;
+          if (!isPassingStorageError(error)) return this.giveBack(built, error);
           await delay(5 + Math.random() * Math.min(95, 20 * (attempt + 1)));
           this.ports.assertOwned();
         }
@@ -183,24 +185,30 @@ export class ExecutionWriter {
 
   private async send(built: Built): Promise<void> {
     this.ports.assertOwned();
-    const { outcome } = await this.committer.submit(built.item);
-    this.settle(built, outcome);
+    const settled = await this.committer.submit(built.item).catch((error: unknown) => this.giveBack(built, error));
+    this.settle(built, settled.outcome);
   }
 
   private settle({ item, held }: Built, outcome: CommitOutcome): void {
-    if (outcome !== 'applied' && outcome !== 'already') {
-      // What a finished phase and the outside answered is still known: it waits for the commit that follows. A call that was not let out is not.
-      this.held = held;
-      const kept = new Set(held?.calls);
-      this.draft.calls.unshift(...(item.calls ?? []).filter((call) => 'move' in call && call.to !== 'sending' && !kept.has(call)));
-      throw new CommitRefused(outcome);
-    }
+    if (outcome !== 'applied' && outcome !== 'already') return this.giveBack({ item, held }, new CommitRefused(outcome));
     this.head.commitNumber = item.n;
+    this.head.stalls = 0;
     this.head.state = item.to;
     if (item.cursor) this.head.cursor = item.cursor;
     this.ports.published(item.id);
     this.ports.reach('commit:applied');
     if (held) this.ports.reach('phase:saved');
+  }
+
+  /**
+   * What a finished phase and the outside answered is still known: it waits for the commit that follows. A call that was not let out is not. A
+   * finished phase whose own rows were refused as data is given up: with them the end would be refused as well.
+   */
+  private giveBack({ item, held }: Built, error: unknown): never {
+    const kept = new Set(isDataError(error) ? [] : held?.calls);
+    this.held = isDataError(error) ? null : held;
+    this.draft.calls.unshift(...(item.calls ?? []).filter((call) => 'move' in call && call.to !== 'sending' && !kept.has(call)));
+    throw error;
   }
 
   private item(change: Change, events: readonly ExecutionEventBody[], calls: readonly WireCall[]): CommitItem {

@@ -53,6 +53,8 @@ export class Fiber {
   private failure: SafeFailure | null = null;
   private readonly kept = new Map<string, unknown>();
   private readonly startedAt = performance.now();
+  /** Whether earlier owners or senders left calls or signals to read first. */
+  private inherits: boolean;
 
   constructor(
     private readonly claimed: Claimed,
@@ -61,6 +63,7 @@ export class Fiber {
   ) {
     this.writer = new ExecutionWriter(claimed.head, key, deps.committer, deps.ports, () => this.interrupt('look'));
     this.calls = new CallLog(this.head.id, this.writer, key, deps.ports, () => this.stop.signal);
+    this.inherits = claimed.head.generation > 1 || claimed.head.signalCount > 0;
     if (claimed.startsRunning) this.writer.emit([{ _tag: 'State', state: 'running' }]);
   }
 
@@ -78,7 +81,6 @@ export class Fiber {
   /** `false`: it gave up without releasing its row. */
   async run(): Promise<boolean> {
     try {
-      if (this.head.generation > 1 || this.head.signalCount > 0) await this.reload();
       while (!this.released) {
         try {
           await this.advance();
@@ -95,6 +97,7 @@ export class Fiber {
   private async advance(): Promise<void> {
     const { head } = this;
     if (this.stopped === 'lost') return void (this.released = true);
+    if (this.inherits) return this.inherit();
     if (this.stopped === 'look') return this.reread(null);
     if (head.state === 'outcome_unknown') return this.settleUnknown();
     if (this.calls.undecided > 0) return this.waitForDecision();
@@ -104,6 +107,11 @@ export class Fiber {
     if (head.stalls >= poisonedAt) return this.fail(new Error(`taken over ${head.stalls} times without a commit`), 'crashes');
     const wake = this.wake();
     await this.follow(this.next(wake), wake);
+  }
+
+  private async inherit(): Promise<void> {
+    this.inherits = false;
+    await this.reload();
   }
 
   /** The database's clock: its time at the claim, moved on by this process's monotonic clock. */
@@ -227,6 +235,8 @@ export class Fiber {
     head.signalCount = work.head.signalCount;
     head.cancelNumber = work.head.cancelNumber;
     head.commitNumber = work.head.commitNumber;
+    // Calls first: whatever is wrong with a signal, an unproven call of an earlier owner has to be known before the work may end.
+    this.calls.restore(work.calls);
     this.signals = work.signals
       .filter((signal) => signal.name !== 'cancel')
       .map(({ name, number, body }) => ({
@@ -234,7 +244,6 @@ export class Fiber {
         number,
         body: body === null ? null : (JSON.parse(this.key.open({ table: 'execution_signal', record: head.id }, Buffer.from(body, 'base64')).toString('utf8')) as unknown),
       }));
-    this.calls.restore(work.calls);
     return true;
   }
 

@@ -13,13 +13,14 @@ export type Head = {
   readonly owner: string;
   readonly epoch: string;
   readonly claimId: string;
-  readonly stalls: number;
   readonly waitUntil: Date | null;
   state: ExecutionState;
   cursor: object;
   commitNumber: number;
   signalCount: number;
   cancelNumber: number;
+  /** Takeovers without a commit; the first commit of this owner ends the count. */
+  stalls: number;
 };
 
 export type Claimed = { readonly head: Head; readonly claimedAt: Date; readonly startsRunning: boolean };

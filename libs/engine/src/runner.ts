@@ -107,7 +107,7 @@ export class Runner {
   private async claimOnce(): Promise<number | null> {
     const slots = Math.min(this.options.slots - this.held.size, 100);
     try {
-      const { claimed, nextInMs } = await this.claimer.claim(slots, this.held);
+      const { claimed, nextInMs } = await this.claimer.claim(slots, this.held.size, (claimId) => this.stalls(claimId));
       for (const work of claimed) this.spawn(work);
       this.pollMs = claimed.length > 0 ? busyPollMs : Math.min(this.pollMs * 2, idlePollMs);
       return claimed.length > 0 && claimed.length === slots && this.held.size < this.options.slots ? 0 : nextInMs === 0 ? 1 : nextInMs;
@@ -120,10 +120,15 @@ export class Runner {
     }
   }
 
+  /** Whether a claim that stalled before has committed nothing yet. */
+  private stalls(claimId: string): boolean {
+    return this.held.has(claimId) && (this.fibers.get(claimId)?.head.stalls ?? 1) > 0;
+  }
+
   private async nap(nextInMs: number | null): Promise<void> {
     if (this.poked) return;
     const jittered = this.pollMs * (0.75 + Math.random() / 2);
-    const ms = Math.max(1, Math.min(jittered, nextInMs ?? Number.POSITIVE_INFINITY));
+    const ms = Math.max(5, Math.min(jittered, nextInMs ?? Number.POSITIVE_INFINITY));
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms);
       this.poke = () => {
