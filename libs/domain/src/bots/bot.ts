@@ -1,10 +1,10 @@
+import type { ModelSelection } from '../models/catalog.js';
+
 /** What can be granted on a bot. Any of them implies `read`. */
 export const botRights = ['read', 'delegate', 'change'] as const;
 export type BotRight = (typeof botRights)[number];
 /** `share` cannot be granted: who may change a bot could otherwise give themselves the rest. */
 export type BotAction = BotRight | 'share';
-
-export type ModelSelection = { readonly provider: string; readonly model: string };
 
 /** Characters. */
 export const botNameLimit = 100;

@@ -23,6 +23,18 @@ export class LoadBotForWorkQuery extends Query<Result<BotForWork, BotNotFound | 
   }
 }
 
+/** The same answer for a caller that needs no more of the bot than its use; it opens nothing that is sealed. */
+export class CheckBotForWorkQuery extends Query<Result<null, BotNotFound | Forbidden>> {
+  constructor(
+    readonly context: TenantContext,
+    readonly asker: Asker,
+    readonly botId: string,
+    readonly tx?: ReadTx,
+  ) {
+    super();
+  }
+}
+
 /** The bot of work that was admitted before; no right is asked for here. `null` once it is deleted. */
 export class LoadBotQuery extends Query<BotForWork | null> {
   constructor(

@@ -1,5 +1,5 @@
 import { Command } from '@nestjs/cqrs';
-import type { ModelSelection } from '@domain/bots/bot.js';
+import type { ModelSelection } from '@domain/models/catalog.js';
 import type { TenantContext } from '@domain/tenancy.js';
 import type { Tx } from '@engine/tx.js';
 

@@ -1,0 +1,12 @@
+import { Module } from '@nestjs/common';
+import { CreateMemberHandler } from './commands/create-member.command.js';
+import { CreateOrganizationHandler } from './commands/create-organization.command.js';
+import { MembersController } from './http/members.controller.js';
+import { OrganizationController } from './http/organization.controller.js';
+import { FindDefaultProjectHandler, FindMembersHandler } from './queries/member.handlers.js';
+
+@Module({
+  controllers: [OrganizationController, MembersController],
+  providers: [CreateMemberHandler, CreateOrganizationHandler, FindDefaultProjectHandler, FindMembersHandler],
+})
+export class OrganizationsModule {}

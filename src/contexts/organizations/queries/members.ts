@@ -1,0 +1,32 @@
+import type { MemberRole } from '@domain/organizations/member.js';
+import type { ReadTx } from '@engine/tx.js';
+import type { Member } from '../public/member.queries.js';
+
+type MemberRow = {
+  readonly id: string;
+  readonly name: string;
+  readonly email: string | null;
+  readonly role: MemberRole;
+  readonly suspended_at: Date | null;
+  readonly created_at: Date;
+};
+
+const columns = `id, name, email, role, suspended_at, created_at`;
+const toMember = ({ id, name, email, role, suspended_at, created_at }: MemberRow): Member => ({ id, name, email, role, suspended: suspended_at !== null, createdAt: created_at });
+
+export async function findMembers(tx: ReadTx, ids: readonly string[]): Promise<Member[]> {
+  const rows = await tx.query<MemberRow[]>(`select ${columns} from member where organization_id = tenant_organization() and id = any($1)`, [ids]);
+  return rows.map(toMember);
+}
+
+/** One page of members, oldest first. Every member may know the others: they share bots with each other. */
+export async function listMembers(tx: ReadTx, page: { readonly after: string | null; readonly limit: number }): Promise<Member[]> {
+  const rows = await tx.query<MemberRow[]>(
+    `select ${columns} from member
+     where organization_id = tenant_organization()
+       and ($1::uuid is null or (created_at, id) > (select m.created_at, m.id from member m where m.organization_id = tenant_organization() and m.id = $1))
+     order by created_at, id limit $2`,
+    [page.after, page.limit],
+  );
+  return rows.map(toMember);
+}

@@ -1,0 +1,58 @@
+import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { ok } from '@domain/result.js';
+import { read, transact } from '@platform/database/transact.js';
+import { Authenticator } from '@platform/identity/authenticator.js';
+import type { Identity } from '@platform/identity/identity.js';
+import { parseToken, provesToken } from './policies/token-text.js';
+import { identityOf } from './queries/load-identity.handler.js';
+import { findCredentials } from './queries/tokens.js';
+
+/** Every request reads its token and member anew: a revoked token or a suspended member is out with the next one, on every node. */
+@Injectable()
+export class TokenAuthenticator extends Authenticator implements BeforeApplicationShutdown {
+  private readonly log = new Logger(TokenAuthenticator.name);
+  /** By token. A use that is being recorded is not recorded twice. */
+  private readonly recording = new Map<string, Promise<void>>();
+
+  constructor(private readonly db: DataSource) {
+    super();
+  }
+
+  async authenticate(bearer: string): Promise<Identity | null> {
+    const given = parseToken(bearer);
+    if (!given) return null;
+    const { organizationId, prefix, hash } = given;
+    const rows = await read(this.db, { organizationId, projectId: null }, (tx) => findCredentials(tx, prefix));
+    const proven = rows.find((row) => provesToken(row.hash, hash));
+    if (!proven) return null;
+    const identity = identityOf(organizationId, proven);
+    if (identity && proven.use_is_old) this.recordUse(organizationId, proven.id);
+    return identity;
+  }
+
+  /** The pool is closed in the step after this one. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all(this.recording.values());
+  }
+
+  /** Beside the request, which never waits for it and never fails by it. */
+  private recordUse(organizationId: string, tokenId: string): void {
+    if (this.recording.has(tokenId)) return;
+    const recorded = transact(this.db, { organizationId, projectId: null }, async (tx) => {
+      await tx.query(
+        `update user_token set last_used_at = clock_timestamp() where organization_id = tenant_organization() and id = $1
+           and coalesce(last_used_at < clock_timestamp() - interval '1 minute', true)`,
+        [tokenId],
+      );
+      return ok(null);
+    }).then(
+      () => undefined,
+      () => this.log.warn(`the use of token ${tokenId} was not recorded`),
+    );
+    this.recording.set(
+      tokenId,
+      recorded.finally(() => this.recording.delete(tokenId)),
+    );
+  }
+}
