@@ -22,6 +22,9 @@ const roles = `
          || coalesce((select string_agg(E'\\n  set ' || setting, '' order by setting) from pg_db_role_setting s, unnest(s.setconfig) setting where s.setrole = r.oid and s.setdatabase = 0), '') as text
     from pg_roles r where rolname like 'openbot%' order by rolname`;
 
+const parameters = `
+  select format(E'parameter %s;\\n%s', parname, ${grants('paracl', '10')}) as text from pg_parameter_acl where parname like 'app.%' order by parname`;
+
 const schemas = `
   select format('schema %s owner %s', nspname, nspowner::regrole) || coalesce(E';\\n' || ${grants(`coalesce(nspacl, acldefault('n', nspowner))`, 'nspowner')}, '') as text
     from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema' order by nspname`;
@@ -93,7 +96,7 @@ const defaults = `
  */
 export async function printSchema(database: Reader): Promise<string> {
   const blocks: string[] = [];
-  for (const sql of [roles, schemas, extensions, types, sequences, tables, functions, defaults]) {
+  for (const sql of [roles, parameters, schemas, extensions, types, sequences, tables, functions, defaults]) {
     const { rows } = await database.query(sql);
     blocks.push(...rows.map((row) => (row as { readonly text: string }).text.trimEnd()));
   }

@@ -1,0 +1,906 @@
+role openbot_api login
+  member of openbot_app
+  set idle_in_transaction_session_timeout=30s
+  set jit=off
+  set lock_timeout=5s
+  set statement_timeout=30s;
+
+role openbot_app;
+
+role openbot_engine;
+
+role openbot_owner
+  member of openbot_engine;
+
+role openbot_worker login
+  member of openbot_app
+  set idle_in_transaction_session_timeout=30s
+  set jit=off
+  set lock_timeout=5s
+  set statement_timeout=30s;
+
+parameter app.organization;
+grant set to openbot_owner;
+grant alter system, set to postgres;
+
+parameter app.project;
+grant set to openbot_owner;
+grant alter system, set to postgres;
+
+schema public owner openbot_owner;
+grant usage to openbot_app;
+grant create, usage to openbot_engine;
+grant usage to public;
+
+sequence schema_migration_id_seq as integer increment 1 start 1 owner openbot_owner;
+
+table bot owner openbot_owner row security forced
+  organization_id uuid not null
+  project_id uuid not null
+  id uuid not null
+  owner_id uuid not null
+  name text not null
+  instructions bytea
+  model jsonb
+  model_follows_environment boolean not null default false
+  max_steps integer not null
+  revision integer not null default 1
+  created_at timestamp with time zone not null default clock_timestamp()
+  updated_at timestamp with time zone not null default clock_timestamp()
+  deleted_at timestamp with time zone
+constraint bot_belongs_to_project FOREIGN KEY (organization_id, project_id) REFERENCES project(organization_id, id)
+constraint bot_deleted_has_no_instructions CHECK (deleted_at IS NULL OR instructions IS NULL)
+constraint bot_has_owner FOREIGN KEY (organization_id, owner_id) REFERENCES member(organization_id, id)
+constraint bot_is_named_by_id PRIMARY KEY (organization_id, project_id, id)
+constraint bot_max_steps_is_bounded CHECK (max_steps >= 1 AND max_steps <= 200)
+constraint bot_model_is_selection CHECK (model ?& ARRAY['provider'::text, 'model'::text])
+constraint bot_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
+constraint bot_revision_counts CHECK (revision >= 1)
+INDEX bot_is_listed_by_age ON public.bot USING btree (organization_id, project_id, created_at, id) WHERE (deleted_at IS NULL)
+policy bot_tenant permissive for all to openbot_app
+  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant delete, insert, select, update to openbot_app;
+
+table bot_grant owner openbot_owner row security forced
+  organization_id uuid not null
+  project_id uuid not null
+  bot_id uuid not null
+  member_id uuid not null
+  rights text[] not null
+  created_at timestamp with time zone not null default clock_timestamp()
+constraint bot_grant_is_for_member FOREIGN KEY (organization_id, member_id) REFERENCES member(organization_id, id)
+constraint bot_grant_is_one_each PRIMARY KEY (organization_id, project_id, bot_id, member_id)
+constraint bot_grant_opens_bot FOREIGN KEY (organization_id, project_id, bot_id) REFERENCES bot(organization_id, project_id, id) ON DELETE CASCADE
+constraint bot_grant_rights_are_known CHECK (cardinality(rights) > 0 AND rights <@ ARRAY['read'::text, 'delegate'::text, 'change'::text])
+INDEX bot_grant_is_found_by_member ON public.bot_grant USING btree (organization_id, project_id, member_id, bot_id)
+policy bot_grant_tenant permissive for all to openbot_app
+  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant delete, insert, select, update to openbot_app;
+
+table chat owner openbot_owner row security forced with (fillfactor=70)
+  id uuid not null
+  organization_id uuid not null
+  project_id uuid not null
+  kind text not null
+  bot_id uuid not null
+  owner_id uuid not null
+  revision integer not null default 0
+  item_count integer not null default 0
+  input_count integer not null default 0
+  turn_count integer not null default 0
+  running_turn_id uuid
+  mode text not null default 'build'::text
+  model jsonb
+  todos bytea
+  todos_open integer not null default 0
+  todos_version integer not null default 0
+  created_at timestamp with time zone not null default clock_timestamp()
+  deleted_at timestamp with time zone
+constraint chat_belongs_to_tenant UNIQUE (organization_id, project_id, id)
+constraint chat_deleted_is_still CHECK (deleted_at IS NULL OR running_turn_id IS NULL)
+constraint chat_has_owner FOREIGN KEY (organization_id, owner_id) REFERENCES member(organization_id, id)
+constraint chat_is_named_by_id PRIMARY KEY (id)
+constraint chat_is_with_bot FOREIGN KEY (organization_id, project_id, bot_id) REFERENCES bot(organization_id, project_id, id)
+constraint chat_kind_is_known CHECK (kind = ANY (ARRAY['direct'::text, 'channel'::text, 'task'::text, 'review'::text, 'live'::text]))
+constraint chat_mode_is_known CHECK (mode = ANY (ARRAY['build'::text, 'plan'::text]))
+constraint chat_open_todos_are_listed CHECK (todos_open = 0 OR todos IS NOT NULL)
+UNIQUE INDEX chat_direct_is_one_each ON public.chat USING btree (organization_id, project_id, bot_id, owner_id) WHERE ((kind = 'direct'::text) AND (deleted_at IS NULL))
+INDEX chat_is_listed_by_age ON public.chat USING btree (organization_id, project_id, owner_id, created_at, id) WHERE (deleted_at IS NULL)
+policy chat_engine permissive for all to openbot_engine
+  using true
+  with check true
+policy chat_tenant permissive for all to openbot_app
+  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant delete, insert, select, update to openbot_app;
+grant select, update to openbot_engine;
+
+table chat_input owner openbot_owner row security forced
+  id uuid not null
+  organization_id uuid not null
+  project_id uuid not null
+  chat_id uuid not null
+  number integer not null
+  turn_id uuid not null
+  queue boolean not null
+  body bytea not null
+  taken_step integer
+  taken_at timestamp with time zone
+  created_at timestamp with time zone not null default clock_timestamp()
+constraint chat_input_belongs_to_chat FOREIGN KEY (organization_id, project_id, chat_id) REFERENCES chat(organization_id, project_id, id)
+constraint chat_input_is_named_by_id PRIMARY KEY (id)
+constraint chat_input_is_numbered UNIQUE (chat_id, number)
+constraint chat_input_step_is_taken CHECK (taken_step IS NULL OR taken_at IS NOT NULL)
+INDEX chat_input_waits ON public.chat_input USING btree (turn_id, number) WHERE (taken_at IS NULL)
+policy chat_input_tenant permissive for all to openbot_app
+  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant delete, insert, select, update to openbot_app;
+
+table chat_item owner openbot_owner row security forced
+  chat_id uuid not null
+  seq integer not null
+  id uuid not null
+  organization_id uuid not null
+  project_id uuid not null
+  turn_id uuid not null
+  step integer not null
+  input_id uuid
+  content bytea not null
+  notice_kind text
+  notice_ref text
+  created_at timestamp with time zone not null default clock_timestamp()
+constraint chat_item_belongs_to_chat FOREIGN KEY (organization_id, project_id, chat_id) REFERENCES chat(organization_id, project_id, id)
+constraint chat_item_has_place PRIMARY KEY (chat_id, seq)
+constraint chat_item_is_named_by_id UNIQUE (id)
+constraint chat_item_ref_is_of_notice CHECK (notice_ref IS NULL OR notice_kind IS NOT NULL)
+policy chat_item_tenant permissive for all to openbot_app
+  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant delete, insert, select, update to openbot_app;
+
+table chat_turn owner openbot_owner row security forced with (fillfactor=70)
+  id uuid not null
+  organization_id uuid not null
+  project_id uuid not null
+  chat_id uuid not null
+  number integer
+  execution_id uuid not null
+  author_member_id uuid not null
+  author_token_id uuid not null
+  state text not null default 'queued'::text
+  settings jsonb not null
+  steps integer not null default 0
+  usage jsonb
+  first_seq integer not null default 0
+  item_count integer not null default 0
+  interrupt_ids uuid[] not null default '{}'::uuid[]
+  failure_category text
+  error_id uuid
+  created_at timestamp with time zone not null default clock_timestamp()
+  started_at timestamp with time zone
+  completed_at timestamp with time zone
+constraint chat_turn_belongs_to_chat FOREIGN KEY (organization_id, project_id, chat_id) REFERENCES chat(organization_id, project_id, id)
+constraint chat_turn_end_is_marked CHECK ((completed_at IS NOT NULL) = (state = ANY (ARRAY['completed'::text, 'failed'::text, 'interrupted'::text])))
+constraint chat_turn_failure_is_whole CHECK ((failure_category IS NULL) = (error_id IS NULL))
+constraint chat_turn_is_named_by_id PRIMARY KEY (id)
+constraint chat_turn_state_is_known CHECK (state = ANY (ARRAY['queued'::text, 'running'::text, 'completed'::text, 'failed'::text, 'interrupted'::text]))
+constraint chat_turn_that_ran_is_numbered CHECK (state = 'queued'::text OR number IS NOT NULL)
+UNIQUE INDEX chat_turn_is_numbered ON public.chat_turn USING btree (chat_id, number) WHERE (number IS NOT NULL)
+INDEX chat_turn_waits ON public.chat_turn USING btree (chat_id) WHERE (state = 'queued'::text)
+policy chat_turn_tenant permissive for all to openbot_app
+  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant delete, insert, select, update to openbot_app;
+
+table error_record owner openbot_owner row security forced
+  id uuid not null
+  organization_id uuid
+  project_id uuid
+  execution_id uuid
+  category text not null
+  cause bytea not null
+  created_at timestamp with time zone not null default clock_timestamp()
+constraint error_record_pkey PRIMARY KEY (id)
+policy error_record_platform permissive for insert to openbot_app
+  using 
+  with check ((organization_id IS NULL) AND (tenant_organization() IS NULL))
+policy error_record_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant insert, select to openbot_app;
+
+table execution owner openbot_owner row security forced with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.02, fillfactor=70)
+  id uuid not null
+  organization_id uuid not null
+  project_id uuid not null
+  workflow text not null
+  workflow_version integer not null
+  subject_id uuid
+  identity_id uuid
+  state text not null default 'queued'::text
+  cursor jsonb not null default '{}'::jsonb
+  generation integer not null default 0
+  owner text
+  epoch bigint
+  claim_id uuid
+  commit_number integer not null default 0
+  signal_count integer not null default 0
+  sequence integer not null default 0
+  cancel_number integer not null default 0
+  runnable_at timestamp with time zone
+  wait_until timestamp with time zone
+  stalls integer not null default 0
+  failure_category text
+  error_id uuid
+  created_at timestamp with time zone not null default clock_timestamp()
+  started_at timestamp with time zone
+  ended_at timestamp with time zone
+  member_id uuid
+constraint execution_end_is_free CHECK (ended_at IS NULL OR owner IS NULL AND runnable_at IS NULL)
+constraint execution_end_is_marked CHECK ((ended_at IS NOT NULL) = (state = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text, 'interrupted'::text])))
+constraint execution_failure_is_whole CHECK (failure_category IS NULL OR (state = ANY (ARRAY['failed'::text, 'cancelled'::text, 'interrupted'::text])))
+constraint execution_owned_is_not_ready CHECK (owner IS NULL OR runnable_at IS NULL)
+constraint execution_owner_has_claim CHECK ((owner IS NULL) = (claim_id IS NULL) AND (owner IS NULL) = (epoch IS NULL))
+constraint execution_pkey PRIMARY KEY (id)
+constraint execution_state_known CHECK (state = ANY (ARRAY['queued'::text, 'running'::text, 'waiting'::text, 'cancelling'::text, 'outcome_unknown'::text, 'completed'::text, 'failed'::text, 'cancelled'::text, 'interrupted'::text]))
+INDEX execution_member ON public.execution USING btree (organization_id, project_id, member_id, id) WHERE (member_id IS NOT NULL)
+INDEX execution_owned ON public.execution USING btree (owner) WHERE (owner IS NOT NULL)
+INDEX execution_ready ON public.execution USING btree (runnable_at) WHERE ((runnable_at IS NOT NULL) AND (owner IS NULL))
+INDEX execution_subject ON public.execution USING btree (organization_id, project_id, subject_id) WHERE (subject_id IS NOT NULL)
+policy execution_engine permissive for all to openbot_engine
+  using true
+  with check true
+policy execution_tenant permissive for all to openbot_app
+  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant delete, insert, select, update to openbot_app;
+grant select, update to openbot_engine;
+
+table execution_call owner openbot_owner row security forced with (fillfactor=80)
+  execution_id uuid not null
+  step integer not null
+  name text not null
+  attempt integer not null
+  organization_id uuid not null
+  project_id uuid not null
+  generation integer not null
+  kind text not null
+  safety text not null
+  provider_key text not null
+  state text not null
+  late boolean not null default false
+  decided text
+  input bytea
+  result bytea
+  failure_category text
+  error_id uuid
+  created_at timestamp with time zone not null default clock_timestamp()
+  ended_at timestamp with time zone
+constraint execution_call_decision_known CHECK (decided = ANY (ARRAY['stop'::text, 'retry'::text, 'result'::text]))
+constraint execution_call_pkey PRIMARY KEY (execution_id, step, name, attempt)
+constraint execution_call_safety_known CHECK (safety = ANY (ARRAY['repeatable'::text, 'keyed'::text, 'unproven'::text]))
+constraint execution_call_state_known CHECK (state = ANY (ARRAY['intent'::text, 'sending'::text, 'succeeded'::text, 'failed'::text, 'unknown'::text, 'abandoned'::text]))
+policy execution_call_tenant permissive for all to openbot_app
+  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant delete, insert, select, update to openbot_app;
+
+table execution_command owner openbot_owner row security forced
+  scope_id uuid not null
+  key_hmac bytea not null
+  input_hmac bytea not null
+  organization_id uuid not null
+  receipt jsonb
+  created_at timestamp with time zone not null default clock_timestamp()
+constraint execution_command_pkey PRIMARY KEY (scope_id, key_hmac)
+policy execution_command_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
+table execution_event owner openbot_owner row security forced
+  execution_id uuid not null
+  sequence integer not null
+  organization_id uuid not null
+  project_id uuid not null
+  claim_id uuid
+  commit_number integer
+  position integer
+  type text not null
+  step integer
+  attempt integer
+  state text
+  body bytea
+  created_at timestamp with time zone not null default clock_timestamp()
+constraint execution_event_pkey PRIMARY KEY (execution_id, sequence)
+policy execution_event_tenant permissive for all to openbot_app
+  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant delete, insert, select, update to openbot_app;
+
+table execution_signal owner openbot_owner row security forced
+  execution_id uuid not null
+  name text not null
+  number integer not null
+  organization_id uuid not null
+  project_id uuid not null
+  body bytea
+  consumed integer
+  created_at timestamp with time zone not null default clock_timestamp()
+constraint execution_signal_pkey PRIMARY KEY (execution_id, name, number)
+INDEX execution_signal_open ON public.execution_signal USING btree (execution_id) WHERE (consumed IS NULL)
+policy execution_signal_tenant permissive for all to openbot_app
+  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant delete, insert, select, update to openbot_app;
+
+table member owner openbot_owner row security forced
+  organization_id uuid not null
+  id uuid not null
+  name text not null
+  email text
+  role text not null
+  suspended_at timestamp with time zone
+  created_at timestamp with time zone not null default clock_timestamp()
+constraint member_belongs_to_organization FOREIGN KEY (organization_id) REFERENCES organization(id)
+constraint member_email_is_short CHECK (char_length(email) >= 3 AND char_length(email) <= 254)
+constraint member_is_named_by_id PRIMARY KEY (organization_id, id)
+constraint member_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
+constraint member_role_is_known CHECK (role = ANY (ARRAY['owner'::text, 'member'::text]))
+UNIQUE INDEX member_email_is_taken_once ON public.member USING btree (organization_id, lower(email)) WHERE (email IS NOT NULL)
+policy member_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
+table member_setting owner openbot_owner row security forced
+  organization_id uuid not null
+  member_id uuid not null
+  version integer not null default 0
+  default_bot_id uuid
+constraint member_setting_belongs_to_member FOREIGN KEY (organization_id, member_id) REFERENCES member(organization_id, id)
+constraint member_setting_is_one_each PRIMARY KEY (organization_id, member_id)
+constraint member_setting_version_counts CHECK (version >= 0)
+policy member_setting_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
+table node owner openbot_owner
+  name text not null
+  epoch bigint not null
+  beat bigint not null default 0
+  draining boolean not null default false
+  started_at timestamp with time zone not null default clock_timestamp()
+constraint node_pkey PRIMARY KEY (name)
+grant delete, insert, select, update to openbot_worker;
+
+table organization owner openbot_owner row security forced
+  id uuid not null
+  name text not null
+  created_at timestamp with time zone not null default clock_timestamp()
+constraint organization_is_named_by_id PRIMARY KEY (id)
+constraint organization_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
+policy organization_tenant permissive for all to openbot_app
+  using (id = tenant_organization())
+  with check (id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
+table organization_key owner openbot_owner row security forced
+  organization_id uuid not null
+  number integer not null
+  wrapped bytea not null
+  master_key_id text not null
+  created_at timestamp with time zone not null default clock_timestamp()
+constraint organization_key_counts_from_one CHECK (number >= 1)
+constraint organization_key_is_numbered PRIMARY KEY (organization_id, number)
+policy organization_key_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
+table project owner openbot_owner row security forced
+  organization_id uuid not null
+  id uuid not null
+  name text not null
+  created_at timestamp with time zone not null default clock_timestamp()
+constraint project_belongs_to_organization FOREIGN KEY (organization_id) REFERENCES organization(id)
+constraint project_is_named_by_id PRIMARY KEY (organization_id, id)
+constraint project_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
+policy project_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
+table schema_migration owner openbot_owner
+  id integer not null default nextval('schema_migration_id_seq'::regclass)
+  timestamp bigint not null
+  name character varying not null
+constraint PK_0edff5015b71cc0389ae0f4b9a1 PRIMARY KEY (id);
+
+table sealed_record owner openbot_owner row security forced
+  id uuid not null
+  organization_id uuid not null
+  project_id uuid not null
+  kind text not null
+  body bytea not null
+  created_at timestamp with time zone not null default clock_timestamp()
+constraint sealed_record_pkey PRIMARY KEY (id)
+policy sealed_record_tenant permissive for all to openbot_app
+  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant delete, insert, select, update to openbot_app;
+
+table usage_entry owner openbot_owner row security forced
+  execution_id uuid not null
+  step integer not null
+  name text not null
+  attempt integer not null
+  organization_id uuid not null
+  project_id uuid not null
+  subject_id uuid
+  source text not null
+  provider text not null
+  model text not null
+  status text not null
+  input_tokens bigint
+  output_tokens bigint
+  cached_input_tokens bigint
+  cache_write_tokens bigint
+  reasoning_tokens bigint
+  estimated_input_tokens bigint
+  created_at timestamp with time zone not null default clock_timestamp()
+constraint usage_entry_pkey PRIMARY KEY (execution_id, step, name, attempt)
+constraint usage_entry_status_known CHECK (status = ANY (ARRAY['confirmed'::text, 'estimated'::text, 'unknown'::text]))
+constraint usage_entry_unknown_is_not_zero CHECK (status <> 'unknown'::text OR input_tokens IS NULL AND output_tokens IS NULL)
+policy usage_entry_tenant permissive for all to openbot_app
+  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant delete, insert, select, update to openbot_app;
+
+table user_token owner openbot_owner row security forced
+  organization_id uuid not null
+  id uuid not null
+  member_id uuid not null
+  project_id uuid not null
+  name text not null
+  prefix text not null
+  hash bytea not null
+  created_at timestamp with time zone not null default clock_timestamp()
+  expires_at timestamp with time zone
+  last_used_at timestamp with time zone
+  revoked_at timestamp with time zone
+constraint user_token_acts_in_project FOREIGN KEY (organization_id, project_id) REFERENCES project(organization_id, id)
+constraint user_token_belongs_to_member FOREIGN KEY (organization_id, member_id) REFERENCES member(organization_id, id)
+constraint user_token_hash_is_sha256 CHECK (octet_length(hash) = 32)
+constraint user_token_is_named_by_id PRIMARY KEY (organization_id, id)
+constraint user_token_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
+INDEX user_token_is_found_by_prefix ON public.user_token USING btree (organization_id, prefix)
+INDEX user_token_is_listed_by_member ON public.user_token USING btree (organization_id, member_id, created_at, id)
+policy user_token_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.append_event(p_id uuid, p_type text, p_state text, p_body bytea)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare h execution;
+begin
+  update execution x set sequence = x.sequence + 1 where x.id = p_id returning * into h;
+  insert into execution_event (execution_id, sequence, organization_id, project_id, type, state, body) values (h.id, h.sequence, h.organization_id, h.project_id, p_type, p_state, p_body);
+  return h.sequence;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.claim_executions(p_known text[], p_node text, p_epoch bigint, p_limit integer, p_alone boolean)
+ RETURNS TABLE(head execution, claimed_at timestamp with time zone, was_runnable_at timestamp with time zone, was_state text)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  return query
+  with ready as materialized (
+    select x.id, x.runnable_at, x.state from execution x
+    where x.runnable_at <= clock_timestamp() and x.owner is null and x.runnable_at is not null
+      and x.workflow || ':' || x.workflow_version = any (p_known) and (x.stalls >= 3) = p_alone
+    order by x.runnable_at limit p_limit for no key update skip locked)
+  update execution x set owner = p_node, epoch = p_epoch, claim_id = gen_random_uuid(), generation = x.generation + 1, runnable_at = null,
+    started_at = coalesce(x.started_at, clock_timestamp()), state = case when x.state in ('queued', 'waiting') then 'running' else x.state end
+  from ready r where x.id = r.id returning x, clock_timestamp(), r.runnable_at, r.state;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.commit_batch(p_items jsonb, p_skip boolean)
+ RETURNS TABLE(o_id uuid, o_outcome text, o_sequence integer)
+ LANGUAGE plpgsql
+ SET "app.organization" TO ''
+ SET "app.project" TO ''
+AS $function$
+declare t jsonb; held text[]; heads jsonb; head jsonb;
+begin
+  held := lock_aggregates(p_items, p_skip);
+  select coalesce(jsonb_object_agg(l.id, jsonb_build_array(l.organization_id, l.project_id)), '{}') into heads
+    from lock_heads(array(select (v->>'id')::uuid from jsonb_array_elements(p_items) v), p_skip) l;
+  for t in select * from jsonb_array_elements(p_items) loop
+    o_id := (t->>'id')::uuid; head := heads->(t->>'id'); o_sequence := null;
+    if head is null then o_outcome := case when p_skip then 'busy' else 'gone' end;
+    elsif t ? 'feature' and not (t->>'feature' || ':' || (t->>'aggregate')) = any (held) then o_outcome := case when p_skip then 'busy' else 'gone' end;
+    else
+      perform set_config('app.organization', head->>0, true), set_config('app.project', head->>1, true);
+      select c.o_outcome, c.o_sequence into o_outcome, o_sequence from commit_one(t) c;
+    end if;
+    return next;
+  end loop;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.commit_calls(h execution, p_calls jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare m jsonb; u jsonb;
+begin
+  for m in select * from jsonb_array_elements(p_calls) loop
+    if m ? 'move' then
+      update execution_call c set state = m->>'to', generation = h.generation, result = coalesce(decode(m->>'result', 'base64'), c.result),
+        failure_category = coalesce(m->>'category', c.failure_category), error_id = coalesce((m->>'error')::uuid, c.error_id),
+        ended_at = case when m->>'to' in ('intent', 'sending') then null else clock_timestamp() end
+        where c.execution_id = h.id and c.step = (m->>'step')::int and c.name = m->>'name' and c.attempt = (m->>'attempt')::int;
+    else
+      insert into execution_call (execution_id, organization_id, project_id, step, name, attempt, generation, kind, safety, provider_key, state, input)
+        values (h.id, h.organization_id, h.project_id, (m->>'step')::int, m->>'name', (m->>'attempt')::int, h.generation, m->>'kind', m->>'safety', m->>'key', m->>'to', decode(m->>'input', 'base64'));
+    end if;
+    if m ? 'usage' then u := m->'usage';
+      insert into usage_entry as e (execution_id, step, name, attempt, organization_id, project_id, subject_id, source, provider, model, status,
+          input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, estimated_input_tokens)
+        values (h.id, (m->>'step')::int, m->>'name', (m->>'attempt')::int, h.organization_id, h.project_id, h.subject_id, u->>'source', u->>'provider', u->>'model', u->>'status',
+          (u->>'inputTokens')::bigint, (u->>'outputTokens')::bigint, (u->>'cachedInputTokens')::bigint, (u->>'cacheWriteTokens')::bigint, (u->>'reasoningTokens')::bigint, (u->>'estimatedInputTokens')::bigint)
+        on conflict (execution_id, step, name, attempt) do update set status = excluded.status, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
+          cached_input_tokens = excluded.cached_input_tokens, cache_write_tokens = excluded.cache_write_tokens, reasoning_tokens = excluded.reasoning_tokens
+          where e.status <> 'confirmed' and excluded.status = 'confirmed';
+    end if;
+  end loop;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.commit_fence(h execution, t jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+declare m jsonb; bad boolean;
+begin
+  if not coalesce(h.generation = (t->>'g')::int and h.owner = t->>'owner' and h.epoch = (t->>'epoch')::bigint and h.claim_id = (t->>'claim')::uuid
+    and h.commit_number = (t->>'n')::int - 1 and t->'from' ? h.state
+    and (t->>'cancel' is null or h.cancel_number = (t->>'cancel')::int) and (t->>'seen' is null or h.signal_count = (t->>'seen')::int), false)
+  then
+    -- A head at n or beyond in my generation: only I move the number, so commit n is in.
+    return case when h.generation = (t->>'g')::int and h.commit_number >= (t->>'n')::int then 'already' else 'refused' end;
+  end if;
+  if t ? 'calls' then
+    for m in select * from jsonb_array_elements(t->'calls') loop
+      if m ? 'move' then
+        select not (m->'move' ? c.state) into bad from execution_call c
+          where c.execution_id = h.id and c.step = (m->>'step')::int and c.name = m->>'name' and c.attempt = (m->>'attempt')::int;
+        if bad is null or bad then return 'refused'; end if;
+      end if;
+    end loop;
+  end if;
+  return null;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.commit_one(t jsonb, OUT o_outcome text, OUT o_sequence integer)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+declare h execution; n int := (t->>'n')::int; k int := jsonb_array_length(t->'events'); does text := t->>'do';
+begin
+  select * into h from execution x where x.id = (t->>'id')::uuid;
+  if not found then o_outcome := 'gone'; return; end if;
+  o_outcome := commit_fence(h, t); o_sequence := h.sequence;
+  if o_outcome is not null then return; end if;
+  o_outcome := 'applied'; o_sequence := h.sequence + k;
+  update execution x set commit_number = n, sequence = o_sequence, state = t->>'to', cursor = coalesce(t->'cursor', x.cursor), stalls = 0,
+    owner = case when does = 'keep' then x.owner end, epoch = case when does = 'keep' then x.epoch end, claim_id = case when does = 'keep' then x.claim_id end,
+    runnable_at = case does when 'yield' then '-infinity'::timestamptz when 'wait' then (t->>'until')::timestamptz end,
+    wait_until = case when does = 'wait' then (t->>'until')::timestamptz else x.wait_until end,
+    ended_at = case when does = 'end' then clock_timestamp() end, failure_category = t->>'category', error_id = (t->>'error')::uuid where x.id = h.id;
+  if k > 0 then
+    insert into execution_event (execution_id, sequence, organization_id, project_id, claim_id, commit_number, position, type, step, attempt, state, body)
+      select h.id, h.sequence + e.ord, h.organization_id, h.project_id, h.claim_id, n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64')
+      from jsonb_array_elements(t->'events') with ordinality e(v, ord);
+  end if;
+  if t ? 'calls' then perform commit_calls(h, t->'calls'); end if;
+  if t ? 'consume' then
+    update execution_signal s set consumed = n from jsonb_to_recordset(t->'consume') c(name text, number int) where s.execution_id = h.id and s.name = c.name and s.number = c.number;
+  end if;
+  if t ? 'feature' then execute format('select %I($1, $2, $3)', 'feature_rows_' || (t->>'feature')) using h, (t->>'aggregate')::uuid, t->'rows'; end if;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.decide_call(p_id uuid, p_step integer, p_name text, p_attempt integer, p_decision text, p_result bytea)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform 1 from execution x where x.id = p_id for no key update;
+  update execution_call c set decided = p_decision, state = case p_decision when 'result' then 'succeeded' else 'unknown' end, result = coalesce(p_result, c.result), ended_at = clock_timestamp()
+    where c.execution_id = p_id and c.step = p_step and c.name = p_name and c.attempt = p_attempt and c.state = 'unknown' and c.decided is null;
+  if not found then return false; end if;
+  perform send_signal(p_id, 'decision', null, null);
+  return true;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.feature_lock_chat(p_ids uuid[], p_skip boolean)
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+declare got uuid[];
+begin
+  if p_skip then
+    select coalesce(array_agg(l.id), '{}') into got from (select x.id from chat x where x.id = any (p_ids) order by x.id for no key update skip locked) l;
+  else
+    select coalesce(array_agg(l.id), '{}') into got from (select x.id from chat x where x.id = any (p_ids) order by x.id for no key update) l;
+  end if;
+  return got;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.feature_rows_chat(h execution, p_aggregate uuid, p_rows jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare c chat; added int := jsonb_array_length(coalesce(p_rows->'items', '[]')); turn uuid := (p_rows->>'turn')::uuid;
+begin
+  select * into c from chat x where x.id = p_aggregate;
+  if c.id is null or h.subject_id is distinct from c.id then raise exception 'a turn of another chat' using errcode = 'integrity_constraint_violation'; end if;
+  if c.running_turn_id is distinct from turn then raise exception 'a turn that does not advance' using errcode = 'integrity_constraint_violation'; end if;
+  if added > 0 and c.item_count <> (p_rows->>'itemCount')::int then raise exception 'items after place %, not %', c.item_count, p_rows->>'itemCount' using errcode = 'integrity_constraint_violation'; end if;
+
+  insert into chat_item (organization_id, project_id, chat_id, seq, id, turn_id, step, input_id, content, notice_kind, notice_ref)
+    select h.organization_id, h.project_id, c.id, c.item_count + e.ord, (e.v->>'id')::uuid, turn, (e.v->>'step')::int, (e.v->>'input')::uuid, decode(e.v->>'content', 'base64'), e.v->>'notice', e.v->>'ref'
+    from jsonb_array_elements(coalesce(p_rows->'items', '[]')) with ordinality e(v, ord);
+  if p_rows ? 'inputs' then
+    update chat_input i set taken_at = clock_timestamp(), taken_step = (p_rows->>'step')::int where i.turn_id = turn and i.taken_at is null and i.id in (select v::uuid from jsonb_array_elements_text(p_rows->'inputs') v);
+  end if;
+  update chat_turn t set steps = (p_rows->>'steps')::int, usage = p_rows->'usage', item_count = t.item_count + added, first_seq = case when t.item_count = 0 then c.item_count + 1 else t.first_seq end,
+    state = case when t.state = 'queued' then 'running' else t.state end, started_at = coalesce(t.started_at, clock_timestamp()) where t.id = turn;
+  update chat x set revision = x.revision + 1, item_count = x.item_count + added,
+    todos = case when p_rows ? 'todos' then decode(p_rows->'todos'->>'body', 'base64') else x.todos end,
+    todos_open = case when p_rows ? 'todos' then (p_rows->'todos'->>'open')::int else x.todos_open end,
+    todos_version = x.todos_version + (p_rows ? 'todos')::int where x.id = c.id;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.list_owners()
+ RETURNS TABLE(owner text, epoch bigint, held bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  return query select x.owner, x.epoch, count(*) from execution x where x.owner is not null group by x.owner, x.epoch;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.load_work(p_organization uuid, p_project uuid, p_id uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET "app.organization" TO ''
+ SET "app.project" TO ''
+AS $function$
+declare found_signals jsonb; found_calls jsonb; head jsonb;
+begin
+  perform set_config('app.organization', p_organization::text, true), set_config('app.project', p_project::text, true);
+  select jsonb_build_object('state', x.state, 'claim', x.claim_id, 'signalCount', x.signal_count, 'cancelNumber', x.cancel_number, 'commitNumber', x.commit_number) into head
+    from execution x where x.id = p_id;
+  select coalesce(jsonb_agg(jsonb_build_object('name', s.name, 'number', s.number, 'body', encode(s.body, 'base64')) order by s.created_at, s.name, s.number), '[]') into found_signals
+    from execution_signal s where s.execution_id = p_id and s.consumed is null;
+  select coalesce(jsonb_agg(to_jsonb(c) - 'result' - 'input' || jsonb_build_object('result', encode(c.result, 'base64')) order by c.step, c.name), '[]') into found_calls
+    from (select distinct on (y.step, y.name) y.* from execution_call y where y.execution_id = p_id order by y.step, y.name, y.attempt desc) c;
+  return jsonb_build_object('head', head, 'signals', found_signals, 'calls', found_calls);
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.lock_aggregates(p_items jsonb, p_skip boolean)
+ RETURNS text[]
+ LANGUAGE plpgsql
+AS $function$
+declare f record; got uuid[]; held text[] := '{}';
+begin
+  for f in select v->>'feature' as feature, array_agg(distinct (v->>'aggregate')::uuid) as ids from jsonb_array_elements(p_items) v where v ? 'feature' group by 1 order by 1 loop
+    execute format('select %I($1, $2)', 'feature_lock_' || f.feature) using f.ids, p_skip into got;
+    held := held || array(select f.feature || ':' || g from unnest(got) g);
+  end loop;
+  return held;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.lock_heads(p_ids uuid[], p_skip boolean)
+ RETURNS TABLE(id uuid, organization_id uuid, project_id uuid)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  if p_skip then
+    return query select x.id, x.organization_id, x.project_id from execution x where x.id = any (p_ids) order by x.id for no key update skip locked;
+  else
+    return query select x.id, x.organization_id, x.project_id from execution x where x.id = any (p_ids) order by x.id for no key update;
+  end if;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.make_ready(p_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update execution x set runnable_at = '-infinity' where x.id = p_id and x.owner is null and x.ended_at is null;
+  return found;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.next_ready(p_known text[])
+ RETURNS TABLE(ready_in_ms double precision, stalled_ready boolean)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  return query select extract(epoch from min(x.runnable_at) filter (where x.runnable_at > '-infinity') - clock_timestamp())::double precision * 1000,
+    coalesce(bool_or(x.stalls >= 3 and x.runnable_at <= clock_timestamp()), false)
+  from (select y.runnable_at, y.stalls from execution y where y.runnable_at is not null and y.owner is null and y.workflow || ':' || y.workflow_version = any (p_known)
+    order by y.runnable_at limit 50) x;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.read_events(p jsonb)
+ RETURNS SETOF execution_event
+ LANGUAGE plpgsql
+ SET "app.organization" TO ''
+ SET "app.project" TO ''
+AS $function$
+declare t jsonb; r execution_event; room bigint;
+begin
+  for t in select * from jsonb_array_elements(p) loop
+    perform set_config('app.organization', t->>'organization', true), set_config('app.project', t->>'project', true);
+    room := coalesce((t->>'bytes')::bigint, 1048576);
+    for r in select e.* from execution_event e where e.execution_id = (t->>'id')::uuid and e.sequence > (t->>'after')::int order by e.sequence limit (t->>'limit')::int loop
+      return next r;
+      room := room - coalesce(octet_length(r.body), 0);
+      exit when room <= 0;
+    end loop;
+  end loop;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.release_executions(p_owner text, p_epoch bigint, p_keep uuid[], p_cost integer)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  return query
+  with lost as materialized (
+    select x.id from execution x where x.owner = p_owner and (p_epoch is null or x.epoch = p_epoch) and not (x.claim_id = any (p_keep))
+    order by x.id for no key update skip locked)
+  update execution x set owner = null, epoch = null, claim_id = null, stalls = x.stalls + p_cost,
+    runnable_at = case when x.stalls + p_cost >= 3 then clock_timestamp() + make_interval(secs => power(2, least(x.stalls + p_cost, 8))) else '-infinity'::timestamptz end
+  from lost where x.id = lost.id returning x.id;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.request_cancel(p_id uuid)
+ RETURNS TABLE(o_number integer, o_state text, o_sequence integer)
+ LANGUAGE plpgsql
+AS $function$
+declare h execution;
+begin
+  select * into h from execution x where x.id = p_id for no key update;
+  if not found then return; end if;
+  if h.ended_at is null then
+    update execution x set cancel_number = x.cancel_number + 1, state = case when x.state = 'outcome_unknown' then x.state else 'cancelling' end where x.id = h.id;
+    if h.state not in ('outcome_unknown', 'cancelling') then perform append_event(h.id, 'State', 'cancelling', null); end if;
+    perform send_signal(h.id, 'cancel', h.cancel_number + 1, null);
+    select * into h from execution x where x.id = p_id;
+  end if;
+  return query select h.cancel_number, h.state, h.sequence;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.send_signal(p_id uuid, p_name text, p_number integer, p_body bytea)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare h execution; n int := p_number;
+begin
+  select * into h from execution x where x.id = p_id for no key update;
+  if not found then return null; end if;
+  if n is null then select coalesce(max(s.number), 0) + 1 into n from execution_signal s where s.execution_id = p_id and s.name = p_name; end if;
+  insert into execution_signal (execution_id, organization_id, project_id, name, number, body) values (h.id, h.organization_id, h.project_id, p_name, n, p_body) on conflict do nothing;
+  if not found then return null; end if;
+  update execution x set signal_count = x.signal_count + 1,
+    runnable_at = case when x.owner is null and x.ended_at is null then '-infinity'::timestamptz else x.runnable_at end where x.id = h.id;
+  return n;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.tenant_organization()
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$ select nullif(current_setting('app.organization', true), '')::uuid $function$
+
+owner openbot_owner;
+grant execute to public;
+
+CREATE OR REPLACE FUNCTION public.tenant_project()
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$ select nullif(current_setting('app.project', true), '')::uuid $function$
+
+owner openbot_owner;
+grant execute to public;
+
+CREATE OR REPLACE FUNCTION public.watch_owned(p_owner text, p_epoch bigint)
+ RETURNS TABLE(id uuid, claim_id uuid, state text, signal_count integer)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  return query select x.id, x.claim_id, x.state, x.signal_count from execution x where x.owner = p_owner and x.epoch = p_epoch;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
