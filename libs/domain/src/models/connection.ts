@@ -56,3 +56,8 @@ export function checkAddressChange(change: { readonly from: string | null; reado
 function originOf(url: string | null): string | null {
   return url === null ? null : (/^[a-z]+:\/\/[^/]*/i.exec(url)?.[0] ?? url).toLowerCase();
 }
+
+export type ModelConnectionNotFound = { readonly _tag: 'ModelConnectionNotFound' };
+/** Changed since it was read: `revision` is the current one. */
+export type ModelConnectionConflict = { readonly _tag: 'ModelConnectionConflict'; readonly revision: number };
+export type ModelConnectionNameTaken = { readonly _tag: 'ModelConnectionNameTaken'; readonly name: string };

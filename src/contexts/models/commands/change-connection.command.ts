@@ -1,0 +1,91 @@
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { DataSource } from 'typeorm';
+import {
+  checkAddressChange,
+  type ConnectionSettings,
+  type ModelConnectionConflict,
+  type ModelConnectionInvalid,
+  type ModelConnectionNameTaken,
+  type ModelConnectionNotFound,
+} from '@domain/models/connection.js';
+import type { Forbidden } from '@domain/organizations/member.js';
+import { fail, ok, type Result } from '@domain/result.js';
+import type { Tx } from '@engine/tx.js';
+import { read, transact } from '@platform/database/transact.js';
+import { Egress } from '@platform/egress/egress.js';
+import type { Identity } from '@platform/identity/identity.js';
+import { Sealer } from '@platform/secrets/sealer.js';
+import { keyBinding } from '../policies/connection-key.js';
+import { mayManageModels } from '../policies/models-access.js';
+import { findConnection, lockConnection, toSettings, type ConnectionRow } from '../queries/connections.js';
+import { checkReachableConnection, withNameTaken } from './connection-rules.js';
+
+/** What is left out stays. `apiKey: null` forgets the key. */
+export type ConnectionChange = Partial<Pick<ConnectionSettings, 'name' | 'baseUrl' | 'api' | 'models'>> & { readonly apiKey?: string | null };
+export type ChangeConnectionFailure = Forbidden | ModelConnectionNotFound | ModelConnectionConflict | ModelConnectionInvalid | ModelConnectionNameTaken;
+
+/** `expected`: the revision that the caller has read. */
+export class ChangeConnectionCommand extends Command<Result<ConnectionRow, ChangeConnectionFailure>> {
+  constructor(
+    readonly identity: Identity,
+    readonly connectionId: string,
+    readonly expected: number,
+    readonly change: ConnectionChange,
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(ChangeConnectionCommand)
+export class ChangeConnectionHandler implements ICommandHandler<ChangeConnectionCommand> {
+  constructor(
+    private readonly db: DataSource,
+    private readonly sealer: Sealer,
+    private readonly egress: Egress,
+  ) {}
+
+  async execute({ identity: { context, role }, connectionId: id, expected, change }: ChangeConnectionCommand): Promise<Result<ConnectionRow, ChangeConnectionFailure>> {
+    const { organizationId } = context;
+    const seen = await read(this.db, context, (tx) => findConnection(tx, organizationId, id));
+    const allowed = admitChange(seen, role, expected);
+    if (!allowed.ok) return allowed;
+    // Judged outside the transaction, on the revision that the transaction then insists on.
+    const wanted = await this.wanted(allowed.value, change);
+    if (!wanted.ok) return wanted;
+    const key = await this.sealer.keyOf(organizationId);
+    const sealed = typeof change.apiKey === 'string' ? key.seal(keyBinding(id), change.apiKey) : null;
+    return withNameTaken(wanted.value.name, () =>
+      transact<Result<ConnectionRow, ChangeConnectionFailure>>(this.db, context, async (tx) => {
+        const admitted = admitChange(await lockConnection(tx, organizationId, id), role, expected);
+        if (!admitted.ok) return admitted;
+        await updateConnection(tx, organizationId, id, wanted.value, { sealed, keep: change.apiKey === undefined });
+        return ok((await findConnection(tx, organizationId, id))!);
+      }),
+    );
+  }
+
+  private async wanted(row: ConnectionRow, { apiKey, ...change }: ConnectionChange): Promise<Result<ConnectionSettings, ModelConnectionInvalid>> {
+    const before = toSettings(row);
+    const hasKey = apiKey === undefined ? before.hasKey : apiKey !== null;
+    const wanted = { ...before, ...change, hasKey };
+    const address = checkAddressChange({ from: before.baseUrl, to: wanted.baseUrl, hasKey, newKey: typeof apiKey === 'string' });
+    return address.ok ? checkReachableConnection(this.egress, wanted) : address;
+  }
+}
+
+function admitChange(row: ConnectionRow | null, role: Identity['role'], expected: number): Result<ConnectionRow, Forbidden | ModelConnectionNotFound | ModelConnectionConflict> {
+  if (!row) return fail({ _tag: 'ModelConnectionNotFound' });
+  if (!mayManageModels(role)) return fail({ _tag: 'Forbidden' });
+  if (row.revision !== expected) return fail({ _tag: 'ModelConnectionConflict', revision: row.revision });
+  return ok(row);
+}
+
+async function updateConnection(tx: Tx, organizationId: string, id: string, settings: ConnectionSettings, key: { readonly sealed: Buffer | null; readonly keep: boolean }): Promise<void> {
+  await tx.query(
+    `update model_connection
+     set name = $3, base_url = $4, api = $5, models = $6, sealed_key = case when $7 then sealed_key else $8::bytea end,
+         revision = revision + 1, updated_at = clock_timestamp()
+     where organization_id = $1 and id = $2`,
+    [organizationId, id, settings.name, settings.baseUrl, settings.api, JSON.stringify(settings.models), key.keep, key.sealed],
+  );
+}

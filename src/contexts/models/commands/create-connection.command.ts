@@ -1,0 +1,58 @@
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { DataSource } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
+import type { ConnectionSettings, ModelConnectionInvalid, ModelConnectionNameTaken } from '@domain/models/connection.js';
+import type { Forbidden } from '@domain/organizations/member.js';
+import { fail, ok, type Result } from '@domain/result.js';
+import type { Tx } from '@engine/tx.js';
+import { transact } from '@platform/database/transact.js';
+import { Egress } from '@platform/egress/egress.js';
+import type { Identity } from '@platform/identity/identity.js';
+import { Sealer } from '@platform/secrets/sealer.js';
+import { keyBinding } from '../policies/connection-key.js';
+import { mayManageModels } from '../policies/models-access.js';
+import { findConnection, type ConnectionRow } from '../queries/connections.js';
+import { checkReachableConnection, withNameTaken } from './connection-rules.js';
+
+export type NewConnection = Omit<ConnectionSettings, 'hasKey'> & { readonly apiKey: string | null };
+export type CreateConnectionFailure = Forbidden | ModelConnectionInvalid | ModelConnectionNameTaken;
+
+export class CreateConnectionCommand extends Command<Result<ConnectionRow, CreateConnectionFailure>> {
+  constructor(
+    readonly identity: Identity,
+    readonly wanted: NewConnection,
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(CreateConnectionCommand)
+export class CreateConnectionHandler implements ICommandHandler<CreateConnectionCommand> {
+  constructor(
+    private readonly db: DataSource,
+    private readonly sealer: Sealer,
+    private readonly egress: Egress,
+  ) {}
+
+  async execute({ identity: { context, role }, wanted: { apiKey, ...wanted } }: CreateConnectionCommand): Promise<Result<ConnectionRow, CreateConnectionFailure>> {
+    if (!mayManageModels(role)) return fail({ _tag: 'Forbidden' });
+    const checked = await checkReachableConnection(this.egress, { ...wanted, hasKey: apiKey !== null });
+    if (!checked.ok) return checked;
+    const id = uuidv7();
+    const key = await this.sealer.keyOf(context.organizationId);
+    const sealed = apiKey === null ? null : key.seal(keyBinding(id), apiKey);
+    return withNameTaken(wanted.name, () =>
+      transact(this.db, context, async (tx) => {
+        await insertConnection(tx, context.organizationId, id, checked.value, sealed);
+        return ok((await findConnection(tx, context.organizationId, id))!);
+      }),
+    );
+  }
+}
+
+async function insertConnection(tx: Tx, organizationId: string, id: string, settings: ConnectionSettings, sealedKey: Buffer | null): Promise<void> {
+  await tx.query(
+    `insert into model_connection (organization_id, id, kind, name, base_url, api, sealed_key, models) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [organizationId, id, settings.kind, settings.name, settings.baseUrl, settings.api, sealedKey, JSON.stringify(settings.models)],
+  );
+}
