@@ -1,0 +1,28 @@
+import { Global, Module } from '@nestjs/common';
+import { Authenticator } from '@platform/identity/authenticator.js';
+import { ChangeSettingsHandler } from './commands/change-settings.command.js';
+import { IssueTokenHandler } from './commands/issue-token.command.js';
+import { ProvisionDevelopmentHandler } from './commands/provision-development.command.js';
+import { RevokeTokenHandler } from './commands/revoke-token.command.js';
+import { MeController } from './http/me.controller.js';
+import { SettingsController } from './http/settings.controller.js';
+import { TokensController } from './http/tokens.controller.js';
+import { LoadIdentityHandler } from './queries/load-identity.handler.js';
+import { TokenAuthenticator } from './token-authenticator.js';
+
+/** Global for the one thing that it gives the platform: the authenticator. */
+@Global()
+@Module({
+  controllers: [MeController, SettingsController, TokensController],
+  providers: [
+    ChangeSettingsHandler,
+    IssueTokenHandler,
+    LoadIdentityHandler,
+    ProvisionDevelopmentHandler,
+    RevokeTokenHandler,
+    TokenAuthenticator,
+    { provide: Authenticator, useExisting: TokenAuthenticator },
+  ],
+  exports: [Authenticator],
+})
+export class SignInModule {}
