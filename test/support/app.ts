@@ -1,11 +1,8 @@
-import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { v7 as uuidv7 } from 'uuid';
 import type { MemberRole } from '@domain/organizations/member.js';
-import { BotsModule } from '@contexts/bots/bots.module.js';
-import { ModelsModule } from '@contexts/models/models.module.js';
 import { CreateOrganizationCommand } from '@contexts/organizations/public/create-organization.command.js';
 import { IssueTokenCommand } from '@contexts/sign-in/public/issue-token.command.js';
 import { Config } from '@platform/config/config.js';
@@ -45,10 +42,7 @@ export async function startTestApp(database: TestDatabase, env: Environment = {}
   if (!config.ok) throw new Error(`${config.failure.variable} ${config.failure.expected}`);
   const prepared = new Config({ ...config.value, databaseApiUrl: database.apiUrl, databaseWorkerUrl: database.workerUrl }) as PreparedConfig;
 
-  @Module({ imports: [AppModule.register(prepared), ModelsModule, BotsModule] })
-  class TestAppModule {}
-
-  const nest = await NestFactory.create<NestFastifyApplication>(TestAppModule, httpAdapter(), { logger: false, abortOnError: false });
+  const nest = await NestFactory.create<NestFastifyApplication>(AppModule.register(prepared), httpAdapter(), { logger: false, abortOnError: false });
   configureHttp(nest, prepared);
   await nest.listen(0, '127.0.0.1');
   return testApp(nest, (await nest.getUrl()).replace('[::1]', '127.0.0.1'));
