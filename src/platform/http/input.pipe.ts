@@ -1,13 +1,20 @@
 import { HttpException, ValidationPipe, type ArgumentMetadata } from '@nestjs/common';
+import type { ValidationError, ValidatorOptions } from 'class-validator';
 import { fieldPath, fromValidation, invalidInput } from './invalid-input.js';
+import { misshapenNests } from './nested-shape.js';
+import { refusedKeys } from './strict-json.js';
 import { bodyOf, transportProblems } from './transport-problems.js';
 
 const unstorable = /\0|\p{Surrogate}/u;
 
-/** Every string of a query; bodies were checked by their parser. */
-function refuseUnstorable(value: unknown, path: string): void {
+/** A query is held to the rules of a body, whose parser has checked it already. */
+function checkQuery(value: unknown, path: string): void {
   if (typeof value === 'string' && unstorable.test(value)) throw invalidInput(path || 'query', 'contains a character that cannot be stored');
-  if (value !== null && typeof value === 'object') for (const [key, inner] of Object.entries(value)) refuseUnstorable(inner, fieldPath(path, key));
+  if (value === null || typeof value !== 'object') return;
+  for (const [key, inner] of Object.entries(value)) {
+    if (refusedKeys.has(key)) throw invalidInput(fieldPath(path, key), 'is not allowed as a key');
+    checkQuery(inner, fieldPath(path, key));
+  }
 }
 
 /**
@@ -20,11 +27,15 @@ export class InputPipe extends ValidationPipe {
   }
 
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
-    if (metadata.type === 'query') refuseUnstorable(value, metadata.data ?? '');
+    if (metadata.type === 'query') checkQuery(value, metadata.data ?? '');
     // A malformed id in a path is a missing one; a path that no database can hold is no route.
     if (metadata.type === 'param' && typeof value === 'string' && unstorable.test(value)) throw new HttpException(bodyOf('RouteNotFound'), transportProblems.RouteNotFound.status);
     const isBody = metadata.type === 'body' && metadata.data === undefined && value !== undefined;
     if (isBody && (value === null || typeof value !== 'object' || Array.isArray(value))) throw invalidInput('body', 'must be an object');
     return (await super.transform(value, metadata)) as unknown;
+  }
+
+  protected override async validate(object: object, options?: ValidatorOptions): Promise<ValidationError[]> {
+    return [...(await super.validate(object, options)), ...misshapenNests(object)];
   }
 }

@@ -30,9 +30,12 @@ const reasonOf = (property: string, text: string): string => {
 };
 
 function flatten(errors: readonly ValidationError[], parent: string): Violation[] {
-  return errors.flatMap(({ property, constraints = {}, children = [] }) => {
+  return errors.flatMap(({ property, value, constraints, children = [] }) => {
     const field = fieldPath(parent, property);
-    return [...Object.values(constraints).map((text) => ({ field, reason: reasonOf(property, text) })), ...flatten(children, field)];
+    if (constraints && value === undefined && !('whitelistValidation' in constraints || 'isObject' in constraints)) return [{ field, reason: 'is required' }];
+    // Decorators run from the last to the first: turned round, the type comes before its limits.
+    const own = Object.values(constraints ?? {}).reverse();
+    return [...own.map((text) => ({ field, reason: reasonOf(property, text) })), ...flatten(children, field)];
   });
 }
 

@@ -14,6 +14,8 @@ export type EventStream = {
   readonly closed: AbortSignal;
   /** Writes one event. Resolves when the client takes more, and at once for a closed stream: ask `closed` before the next. */
   send(id: string | number, event: string, data: unknown): Promise<void>;
+  /** As `send`, for frames that were encoded with `encodeFrame`: readers of the same events share the text. */
+  sendFrames(frames: string): Promise<void>;
   /** The last event of a stream that cannot go on: `failure`, with the fields of RequestFailed. */
   fail(failure: SafeFailure): void;
   end(): void;
@@ -31,7 +33,8 @@ export function endStreamsOnClose(server: FastifyInstance): void {
   });
 }
 
-const frame = (event: string, data: unknown, id?: string | number): string => `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+/** One event as it goes over the wire. `json` is encoded already: JSON text holds no line break. */
+export const encodeFrame = (event: string, json: string, id?: string | number): string => `${id === undefined ? '' : `id: ${id}\n`}event: ${event}\ndata: ${json}\n\n`;
 
 /** Takes the reply over and begins a stream of server-sent events. Rights and arguments are checked before: afterwards nothing typed can be answered. */
 export function openEventStream(request: FastifyRequest, reply: FastifyReply): EventStream {
@@ -64,6 +67,12 @@ export function openEventStream(request: FastifyRequest, reply: FastifyReply): E
     close();
     raw.end();
   };
+  const write = async (frames: string): Promise<void> => {
+    if (closing.signal.aborted) return;
+    // What waits from before counts, not this one: a single large event must reach a client that reads.
+    if (raw.writableLength > maxBufferedBytes) raw.destroy();
+    else if (!raw.write(frames)) await drained(raw, closing.signal);
+  };
   raw.once('close', close);
   raw.once('error', close);
   streams?.add(end);
@@ -72,15 +81,11 @@ export function openEventStream(request: FastifyRequest, reply: FastifyReply): E
   return {
     closed: closing.signal,
     end,
-    async send(id, event, data) {
-      const text = frame(event, data, id);
-      if (closing.signal.aborted || raw.write(text)) return;
-      if (raw.writableLength > maxBufferedBytes) raw.destroy();
-      else await drained(raw, closing.signal);
-    },
+    send: async (id, event, data) => write(encodeFrame(event, JSON.stringify(data), id)),
+    sendFrames: write,
     fail(failure) {
       if (closing.signal.aborted) return;
-      raw.write(frame('failure', requestFailed(failure)));
+      raw.write(encodeFrame('failure', JSON.stringify(requestFailed(failure))));
       end();
     },
   };

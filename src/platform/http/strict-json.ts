@@ -1,7 +1,8 @@
 import { fieldPath, invalidInput } from './invalid-input.js';
 
 const maxDepth = 64;
-const refusedKeys = new Set(['__proto__', 'constructor', 'prototype']);
+/** Keys that reach an object's prototype when code copies them. */
+export const refusedKeys = new Set(['__proto__', 'constructor', 'prototype']);
 const loneSurrogate = /\p{Surrogate}/u;
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const literal = /true|false|null/y;
