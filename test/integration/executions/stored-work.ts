@@ -26,11 +26,10 @@ export type Head = { readonly sequence: number; readonly ended: boolean };
 
 /** Stored work as an engine would leave it, written by the statements that all writers use. */
 export class StoredWork {
-  readonly sealer: Sealer;
-
-  constructor(readonly db: DataSource) {
-    this.sealer = new Sealer(db, { encryptionKeys } as unknown as Config);
-  }
+  constructor(
+    readonly db: DataSource,
+    readonly sealer = new Sealer(db, { encryptionKeys } as unknown as Config),
+  ) {}
 
   /** One commit of the tenant. */
   async write<T>(who: Identity, write: (tx: Tx) => Promise<T>): Promise<T> {

@@ -12,6 +12,13 @@ export type ExecutionEventBody =
   | { readonly _tag: 'ToolCall'; readonly step: number; readonly callId: string; readonly name: string; readonly executionId: string }
   | { readonly _tag: 'ToolResult'; readonly step: number; readonly callId: string; readonly status: 'completed' | 'failed' }
   | { readonly _tag: 'Item'; readonly item: { readonly id: string; readonly seq: number; readonly content: ItemContent; readonly origin: ItemOrigin } }
-  | { readonly _tag: 'Usage'; readonly step: number; readonly attempt: number; readonly status: 'confirmed' | 'estimated' | 'unknown'; readonly inputTokens: number | null; readonly outputTokens: number | null }
+  | {
+      readonly _tag: 'Usage';
+      readonly step: number;
+      readonly attempt: number;
+      readonly status: 'confirmed' | 'estimated' | 'unknown';
+      readonly inputTokens: number | null;
+      readonly outputTokens: number | null;
+    }
   | { readonly _tag: 'Result'; readonly turn?: string; readonly record?: object }
   | { readonly _tag: 'Failure'; readonly category: string; readonly errorId: string };
