@@ -1,0 +1,37 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Author } from '@domain/chats/inbox.js';
+import { admitExecution } from '@engine/admit.js';
+import type { Tx } from '@engine/tx.js';
+import type { Identity } from '@platform/identity/identity.js';
+import { settingsOf, type ChatRow } from '../queries/chats.js';
+import { insertTurn } from '../queries/turns.js';
+import { newTurnCursor, turnWorkflow } from '../sagas/turn-cursor.js';
+
+export type AdmittedTurn = { readonly turnId: string; readonly executionId: string };
+export type TurnAdmission = {
+  readonly context: Identity['context'];
+  readonly author: Author;
+  readonly identityId: string;
+  /** Whether it moves at once; else it waits until the turn before it ends. */
+  readonly advances: boolean;
+  /** Given where the id was reserved before the row exists. */
+  readonly executionId?: string;
+};
+
+/** A turn and the execution that will run it: both exist while they wait, so that a receipt can name them. The chat's row is locked. */
+export async function admitTurn(tx: Tx, chat: ChatRow, admission: TurnAdmission): Promise<AdmittedTurn> {
+  const { context, author, identityId, advances, executionId = uuidv7() } = admission;
+  const turnId = uuidv7();
+  await insertTurn(tx, context, chat, { id: turnId, executionId, author, settings: settingsOf(chat), advances });
+  await admitExecution(tx, {
+    id: executionId,
+    context,
+    ...turnWorkflow,
+    cursor: newTurnCursor(turnId),
+    subjectId: chat.id,
+    identityId,
+    memberId: author.memberId,
+    ready: advances,
+  });
+  return { turnId, executionId };
+}

@@ -1,0 +1,14 @@
+import type { ChatRow } from '../queries/chats.js';
+import { toPublicId } from '@platform/ids/typeid.js';
+import type { Placed } from './place-input.js';
+
+/** What the caller gets, now and on every retry, in public ids. The command key is the caller's own and is not stored. */
+export type MessageReceipt = { readonly executionId: string; readonly sequence: number; readonly chat: string; readonly turn: string };
+export type SentMessage = MessageReceipt & { readonly commandKey: string };
+
+export const toReceipt = (chat: Pick<ChatRow, 'id'>, placed: Placed): MessageReceipt => ({
+  executionId: toPublicId('execution', placed.executionId),
+  sequence: placed.sequence,
+  chat: toPublicId('chat', chat.id),
+  turn: toPublicId('turn', placed.turnId),
+});
