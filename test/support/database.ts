@@ -17,13 +17,13 @@ export type TestDatabase = {
 };
 
 /** The rows' classes of every context, so that a test needs no list of its own. */
-function entities(): (new () => object)[] {
+async function entities(): Promise<(new () => object)[]> {
   const contexts = join(__dirname, '..', '..', 'src', 'contexts');
   for (const context of readdirSync(contexts, { withFileTypes: true })) {
     if (!context.isDirectory()) continue;
     const folder = join(contexts, context.name, 'entities');
     const files = readdirSync(join(contexts, context.name)).includes('entities') ? readdirSync(folder) : [];
-    for (const file of files.filter((entry) => entry.endsWith('.entity.ts'))) require(join(folder, file));
+    for (const file of files.filter((entry) => entry.endsWith('.entity.ts'))) await import(join(folder, file));
   }
   return getMetadataArgsStorage().tables.map(({ target }) => target as new () => object);
 }
@@ -45,7 +45,7 @@ export async function openTestDatabase(connections = 10): Promise<TestDatabase> 
   const name = `test_${randomBytes(8).toString('hex')}`;
   await administer(server, `create database ${name} template ${server.template}`);
   const [url, apiUrl, workerUrl] = [server.adminUrl, server.apiUrl, server.workerUrl].map((base) => withDatabase(base, name)) as [string, string, string];
-  const rows = entities();
+  const rows = await entities();
   const open = (login: string, role: 'api' | 'worker'): Promise<DataSource> => new DataSource({ ...dataSourceOptions(login, role, connections), entities: rows }).initialize();
   const [api, worker] = await Promise.all([open(apiUrl, 'api'), open(workerUrl, 'worker')]);
   const close = async (): Promise<void> => {

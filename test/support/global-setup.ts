@@ -2,6 +2,6 @@ import { resolveAliases } from './alias-resolution';
 
 export default async function globalSetup(_: unknown, project: Parameters<typeof resolveAliases>[0]): Promise<void> {
   resolveAliases(project);
-  const { startTestServer } = require('./test-server-run') as typeof import('./test-server-run.js');
+  const { startTestServer } = await import('./test-server-run.js');
   await startTestServer();
 }

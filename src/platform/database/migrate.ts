@@ -15,14 +15,14 @@ export const migrationTable = 'schema_migration';
 /** Names the lock that all processes of one database take before they migrate it. */
 const migrationLock = 7_305_482_001;
 
-async function connect(url: string): Promise<Client> {
+async function connect(url: string, variable = 'DATABASE_URL'): Promise<Client> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000, application_name: 'openbot migrate' });
   client.on('error', () => undefined);
   try {
     await client.connect();
     return client;
   } catch (error) {
-    throw databaseFault(error, 'DATABASE_URL', url);
+    throw databaseFault(error, variable, url);
   }
 }
 
@@ -63,6 +63,11 @@ async function run(url: string): Promise<void> {
   }
 }
 
+/** A login that is given is tried at once: a wrong one is easier to understand here than in the pool that uses it. */
+async function tryLogin(url: string | null, variable: string): Promise<void> {
+  if (url !== null) await (await connect(url, variable)).end();
+}
+
 /**
  * Brings roles and tables of a database to what this program needs, and returns the URLs that its two roles use. Any number of
  * processes may call it at once. A database that a newer program has migrated is refused.
@@ -87,6 +92,8 @@ export async function migrate(settings: MigrationSettings, progress: Progress = 
       progress(`Preparing the database: ${pending} of ${known.size} migrations`);
       await run(databaseUrl);
     }
+    await tryLogin(settings.databaseApiUrl, 'DATABASE_API_URL');
+    await tryLogin(settings.databaseWorkerUrl, 'DATABASE_WORKER_URL');
     const urlFor = (role: Login['role']): string => withLogin(databaseUrl, role, passwords.get(role) ?? '');
     return { databaseApiUrl: settings.databaseApiUrl ?? urlFor('openbot_api'), databaseWorkerUrl: settings.databaseWorkerUrl ?? urlFor('openbot_worker') };
   } finally {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Config } from '@platform/config/config.js';
 import { isAlive, until } from './postmaster.js';
+import { writePrivateFile } from './private-file.js';
 import { StartFailure } from './start-failure.js';
 
 /** What a development server leaves for its user's tools. Readable by its owner alone: it holds a credential. */
@@ -16,14 +17,6 @@ const explain = (error: unknown, folder: string): unknown => {
   return ['EACCES', 'EPERM', 'EROFS'].includes(code ?? '') ? new StartFailure(`${folder} cannot be written (${code}): start as the user who owns it, or remove it to begin anew.`) : error;
 };
 
-/** A new file appears whole and closed to others from its first byte; an existing one keeps its owner. */
-async function writePrivate(file: string, text: string): Promise<void> {
-  const writing = `${file}.${process.pid}`;
-  await rm(writing, { force: true });
-  await writeFile(writing, text, { mode: 0o600, flag: 'wx' });
-  await rename(writing, file);
-}
-
 export async function readLocalState(folder = stateFolder()): Promise<LocalState | null> {
   try {
     return JSON.parse(await readFile(join(folder, 'local.json'), 'utf8')) as LocalState;
@@ -33,7 +26,7 @@ export async function readLocalState(folder = stateFolder()): Promise<LocalState
   }
 }
 
-export const writeLocalState = (state: LocalState, folder = stateFolder()): Promise<void> => writePrivate(join(folder, 'local.json'), `${JSON.stringify(state, null, 2)}\n`);
+export const writeLocalState = (state: LocalState, folder = stateFolder()): Promise<void> => writePrivateFile(join(folder, 'local.json'), `${JSON.stringify(state, null, 2)}\n`);
 
 /** The key that seals a development server's data. Made once: another one could not open what this one sealed. */
 export async function developmentKeys(folder = stateFolder()): Promise<Config['encryptionKeys']> {
@@ -46,7 +39,7 @@ export async function developmentKeys(folder = stateFolder()): Promise<Config['e
     });
     const key = found === null ? randomBytes(32) : Buffer.from(found.trim(), 'base64');
     if (key.length !== 32) throw new StartFailure(`${file} is damaged: put it back, or remove ${folder} to begin anew without its data.`);
-    if (found === null) await writePrivate(file, `${key.toString('base64')}\n`);
+    if (found === null) await writePrivateFile(file, `${key.toString('base64')}\n`);
     return [{ id: 'development', key }];
   } catch (error) {
     throw explain(error, folder);
@@ -77,7 +70,6 @@ export async function alone<A>(folder: string, work: () => Promise<A>, waitMs = 
   });
   if (!(await until(take, waitMs))) throw new StartFailure(`Another start in ${folder} is still under way: wait for it, or remove ${file} when there is none.`);
   try {
-    await chmod(file, 0o600);
     return await work();
   } finally {
     await rm(file, { force: true });

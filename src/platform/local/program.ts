@@ -9,10 +9,12 @@ export type Program = {
   progress(line: string): void;
   /** Closed in reverse order when the process is told to stop, or cannot start. */
   onStop(close: () => Promise<unknown>): void;
+  /** How long running work may go on when the process is told to stop. */
+  graceMs: number;
 };
 
-/** How long closing may take before the process ends without it: running work has its own, shorter grace period in it. */
-const defaultClosingMs = 60_000;
+/** How long closing may take behind the grace period of running work, before the process ends without it. */
+const closingMs = 30_000;
 
 /** Nothing of a URL that could hold a password. */
 const redact = (text: string): string => text.replace(/:\/\/[^\s/@]*@/g, '://');
@@ -35,7 +37,7 @@ export const configOrFailure = (loaded: Result<Config, BadVariable>): Config => 
 export async function runProgram(start: (program: Program) => Promise<'runs' | 'ended'>, say = (line: string) => void process.stdout.write(`${line}\n`)): Promise<void> {
   const open: (() => Promise<unknown>)[] = [];
   let stopping: Promise<void> | null = null;
-  const program: Program = { progress: (line) => stopping ?? say(line), onStop: (close) => void open.push(close) };
+  const program: Program = { progress: (line) => (stopping ? undefined : say(line)), onStop: (close) => void open.push(close), graceMs: 0 };
 
   const closeAll = async (): Promise<void> => {
     for (let close = open.pop(); close; close = open.pop()) await close().catch((error: unknown) => process.stderr.write(`While stopping: ${describe(error)}\n`));
@@ -47,9 +49,11 @@ export async function runProgram(start: (program: Program) => Promise<'runs' | '
   const stop = (): void => {
     if (stopping) return end(1);
     say('Stopping');
-    setTimeout(() => end(1), defaultClosingMs).unref();
+    setTimeout(() => end(1), closingMs + program.graceMs).unref();
     stopping = closeAll().then(() => end(0));
   };
+  // Whoever read our lines may have gone.
+  process.stdout.on('error', () => undefined);
   process.on('SIGINT', stop).on('SIGTERM', stop);
 
   try {
