@@ -15,6 +15,8 @@ export type ScriptedStream = {
   /** An error event in place of the end. */
   readonly error?: { readonly type: string; readonly message: string };
   readonly delayMs?: number;
+  /** Nothing is answered before this is settled. */
+  readonly until?: Promise<unknown>;
   readonly pauseMs?: number;
   /** Cuts the body into pieces of so many bytes, in the middle of events and of characters. */
   readonly pieceBytes?: number;
@@ -119,7 +121,11 @@ function messages(script: ScriptedStream): string[] {
     const thoughts = pieces(script.reasoning.text).map((thinking) => ({ type: 'thinking_delta', thinking }));
     block({ type: 'thinking', thinking: '', signature: '' }, [...thoughts, { type: 'signature_delta', signature: script.reasoning.opaque }]);
   }
-  if (script.text) block({ type: 'text', text: '' }, script.text.map((text) => ({ type: 'text_delta', text })));
+  if (script.text)
+    block(
+      { type: 'text', text: '' },
+      script.text.map((text) => ({ type: 'text_delta', text })),
+    );
   for (const call of script.calls ?? []) {
     const deltas = ['', ...pieces(call.arguments)].map((partial_json) => ({ type: 'input_json_delta', partial_json }));
     block({ type: 'tool_use', id: call.id, name: call.name, input: {} }, deltas);

@@ -4,7 +4,13 @@ import { setImmediate as yieldTurn, setTimeout as pause } from 'node:timers/prom
 import { wireEvents, type Api, type ScriptedStream } from './scripted-provider-wire.js';
 
 /** A whole answer instead of a stream: a rate limit, an outage, a bad request. */
-export type ScriptedError = { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly message?: string; readonly type?: string; readonly code?: string };
+export type ScriptedError = {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly message?: string;
+  readonly type?: string;
+  readonly code?: string;
+};
 export type ScriptedAnswer = ScriptedStream | ScriptedError;
 
 export type RecordedRequest = {
@@ -109,6 +115,7 @@ function sendError(response: ServerResponse, api: Api, answer: ScriptedError): v
 
 async function sendStream(response: ServerResponse, api: Api, script: ScriptedStream): Promise<void> {
   if (script.delayMs !== undefined) await pause(script.delayMs);
+  await script.until;
   response.socket?.setNoDelay(true);
   response.writeHead(200, { 'content-type': 'text/event-stream', [requestIdHeader[api]]: script.requestId ?? 'req_scripted' });
   response.flushHeaders();

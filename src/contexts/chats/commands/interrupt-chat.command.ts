@@ -56,7 +56,8 @@ export class InterruptChatHandler implements ICommandHandler<InterruptChatComman
     });
     if (!stopped.ok) return stopped;
     this.wake.publish(stopped.value.touched);
-    return ok({ ...stopped.value.receipt, commandKey });
+    const { executionId, sequence, chat, turn } = stopped.value.receipt;
+    return ok({ executionId, commandKey, sequence, chat, turn });
   }
 }
 

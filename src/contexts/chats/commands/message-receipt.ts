@@ -1,5 +1,5 @@
-import type { ChatRow } from '../queries/chats.js';
 import { toPublicId } from '@platform/ids/typeid.js';
+import type { ChatRow } from '../queries/chats.js';
 import type { Placed } from './place-input.js';
 
 /** What the caller gets, now and on every retry, in public ids. The command key is the caller's own and is not stored. */
@@ -12,3 +12,6 @@ export const toReceipt = (chat: Pick<ChatRow, 'id'>, placed: Placed): MessageRec
   chat: toPublicId('chat', chat.id),
   turn: toPublicId('turn', placed.turnId),
 });
+
+/** In one order, so that a retry gets the very same bytes. */
+export const toSentMessage = ({ executionId, sequence, chat, turn }: MessageReceipt, commandKey: string): SentMessage => ({ executionId, commandKey, sequence, chat, turn });

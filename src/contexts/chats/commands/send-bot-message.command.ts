@@ -18,7 +18,7 @@ import { ErrorRecords } from '@platform/observability/error-records.js';
 import { Sealer } from '@platform/secrets/sealer.js';
 import { lockDirectChat } from '../queries/chats.js';
 import { checkModel } from './check-model.js';
-import { toReceipt, type MessageReceipt, type SentMessage } from './message-receipt.js';
+import { toReceipt, toSentMessage, type MessageReceipt, type SentMessage } from './message-receipt.js';
 import { placeMessage, type Message } from './place-input.js';
 import { namingOutage, type ChatStorageUnavailable } from './storage-outage.js';
 
@@ -52,7 +52,7 @@ export class SendBotMessageHandler implements ICommandHandler<SendBotMessageComm
     if (!sent.ok) return sent;
     const executionId = fromPublicId('execution', sent.value.executionId);
     if (executionId) this.wake.publish([executionId]);
-    return ok({ ...sent.value, commandKey: command.commandKey });
+    return ok(toSentMessage(sent.value, command.commandKey));
   }
 
   private async send({ identity, commandKey, botId, message }: SendBotMessageCommand): Promise<Result<MessageReceipt, SendBotMessageFailure>> {
