@@ -108,7 +108,7 @@ export class CallLog {
       result: null,
       lostUsage: spec.lostUsage ?? null,
     };
-    this.writer.addCall({
+    const opened: WireCall = {
       step: spec.step,
       name: spec.name,
       attempt,
@@ -117,8 +117,8 @@ export class CallLog {
       key: this.providerKey(entry),
       to: entry.state,
       ...(spec.input === undefined ? {} : { input: this.key.seal(this.binding(entry, 'input'), JSON.stringify(spec.input)).toString('base64') }),
-    });
-    await this.writer.write({});
+    };
+    await this.writer.write({ calls: [opened] });
     this.latest.set(nameOf(spec), entry);
     this.ports.reach(`call:${entry.state}`);
     return unproven ? this.passGate(entry) : entry;
@@ -127,8 +127,7 @@ export class CallLog {
   /** The last gate: a numbered commit of its own that names the state and the cancel number, so that an accepted cancel precedes every later send. */
   private async passGate(entry: Entry): Promise<Entry> {
     const gate: WireCall = { ...this.nameFields(entry), move: ['intent'], to: 'sending' };
-    this.writer.addCall(gate);
-    await this.writer.write({});
+    await this.writer.write({ calls: [gate] });
     entry.state = 'sending';
     this.ports.reach('call:sending');
     return entry;

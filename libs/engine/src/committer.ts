@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CommitItem, CommitOutcome } from './commit-item.js';
-import { isDataError, isPassingStorageError } from './storage-errors.js';
+import { isRefusedStatement } from './storage-errors.js';
 
 type Answer = { readonly o_id: string; readonly o_outcome: CommitOutcome | 'busy'; readonly o_sequence: number | null };
 type Settled = { readonly outcome: CommitOutcome; readonly sequence: number | null };
@@ -96,7 +96,7 @@ export class Committer {
         const [answer] = rows;
         if (answer && answer.o_outcome !== 'busy') return waiting.resolve({ outcome: answer.o_outcome, sequence: answer.o_sequence });
       } catch (error) {
-        if (isDataError(error) || !isPassingStorageError(error)) return waiting.reject(error);
+        if (isRefusedStatement(error)) return waiting.reject(error);
       }
       await delay(5 + Math.random() * Math.min(95, 20 * (attempt + 1)));
     }

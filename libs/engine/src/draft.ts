@@ -28,6 +28,11 @@ export class Draft {
     return this.events.splice(0, end === -1 ? this.events.length : end);
   }
 
+  /** A phase that did not get to its commit runs again and says its events anew; what it streamed was said. */
+  dropUnsaved(): void {
+    this.events = this.events.filter(isStreamed);
+  }
+
   takeAll(): { events: ExecutionEventBody[]; calls: WireCall[] } {
     const taken = { events: this.events, calls: this.calls };
     this.events = [];

@@ -75,7 +75,10 @@ export class Engine {
 
   private async takeOffice(): Promise<void> {
     const { host, options } = this;
-    const liveness = new NodeLiveness(options.connection, options.node, options.leaseMs, () => void (this.restarting = this.loseOffice()));
+    let inOffice = false;
+    const liveness = new NodeLiveness(options.connection, options.node, options.leaseMs, () => {
+      if (inOffice) this.restarting = this.loseOffice();
+    });
     await liveness.start();
     const committer = new Committer(host.pool, options.groupedCommits ?? true);
     const ports: EnginePorts = {
@@ -104,7 +107,16 @@ export class Engine {
       },
       options,
     );
-    await runner.start();
+    try {
+      await runner.start();
+      if (!liveness.isAlive()) throw new OwnershipLost('this node lost its lease while it started');
+    } catch (error) {
+      // A beat that goes on would keep the name from this process's own next try.
+      await runner.lose();
+      await liveness.stop();
+      throw error;
+    }
+    inOffice = true;
     Object.assign(this, { runner, liveness, committer });
   }
 

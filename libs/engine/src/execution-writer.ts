@@ -11,6 +11,7 @@ import { lockHeads } from './executions.js';
 import type { Head } from './head.js';
 import type { EnginePorts } from './ports.js';
 import type { FeatureRows, Locks } from './phase.js';
+import type { Aggregate } from './saga.js';
 import type { OrganizationKey } from './sealing.js';
 import { isDataError, isPassingStorageError } from './storage-errors.js';
 import type { Tx } from './tx.js';
@@ -30,11 +31,17 @@ export type Change = {
   readonly until?: Date | null;
   readonly consume?: readonly { readonly name: string; readonly number: number }[];
   readonly failure?: SafeFailure | null;
+  /** Calls whose saving this write is for: they go with it or not at all, never with the write of a call beside them. */
+  readonly calls?: readonly WireCall[];
 };
 
 /** A phase's last change with everything that it emitted: it stays whole, also when a release that it joined is refused. */
 type Held = { readonly change: Change; readonly events: readonly ExecutionEventBody[]; readonly calls: readonly WireCall[] };
 type Built = { readonly item: CommitItem; readonly held: Held | null };
+
+/** As `lock_aggregates` orders them, in every locale. */
+const byFeatureAndId = (a: Aggregate, b: Aggregate): number => compare(a.feature, b.feature) || compare(a.id, b.id);
+const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 const flushAfterMs = 50;
 const flushAtBytes = 1024;
@@ -58,6 +65,8 @@ export class ExecutionWriter {
     private readonly committer: Committer,
     private readonly ports: EnginePorts,
     private readonly onBroken: () => void,
+    /** A claim made it `running`: the first commit says so, unless a cancel came before it. */
+    private starts: boolean,
   ) {}
 
   emit(events: readonly ExecutionEventBody[]): void {
@@ -70,13 +79,23 @@ export class ExecutionWriter {
     this.draft.calls.push(call);
   }
 
+  /** The phase that emitted them will run again, or never: neither wants them in the log. */
+  dropUnsaved(): void {
+    this.draft.dropUnsaved();
+  }
+
+  /** Whoever reads what is stored has dealt with a refusal in the background, also one on its way; any other error there is still to be thrown. */
+  async forgetRefusals(): Promise<void> {
+    await this.tail;
+    if (this.broken instanceof CommitRefused) this.broken = null;
+  }
+
   /** Keeps a change for the next write. One that is held already goes out first, alone: phases become durable in order. */
   async hold(change: Change): Promise<void> {
     const { events, calls } = this.draft.takeAll();
     try {
       if (this.held) await this.inOrder(() => this.sendHeld());
     } catch (error) {
-      this.draft.events.unshift(...events);
       this.draft.calls.unshift(...calls);
       throw error;
     }
@@ -130,7 +149,7 @@ export class ExecutionWriter {
   private async lockedCommit(item: CommitItem, locks: Locks, work: (tx: Tx) => Promise<void>): Promise<{ outcome: CommitOutcome; heads: readonly string[] }> {
     const done = await this.ports.transact(this.head.context, async (tx) => {
       const aggregates = [...(locks.aggregates ?? []), ...(item.feature ? [{ feature: item.feature, id: item.aggregate as string }] : [])];
-      for (const { feature, id } of aggregates.sort((a, b) => `${a.feature}${a.id}`.localeCompare(`${b.feature}${b.id}`)))
+      for (const { feature, id } of aggregates.sort(byFeatureAndId))
         await tx.query(`select "feature_lock_${feature.replace(/\W/g, '')}"($1::uuid[], false)`, [[id]]);
       const others = locks.heads ? await locks.heads(tx) : [];
       await lockHeads(tx, [this.head.id, ...others]);
@@ -149,7 +168,7 @@ export class ExecutionWriter {
   }
 
   private async flushText(): Promise<void> {
-    if (this.held) return this.sendHeld();
+    if (this.held) await this.sendHeld();
     const events = this.draft.takeStreamed();
     if (events.length === 0) return;
     await this.send({ item: this.item({}, events, []), held: null });
@@ -180,7 +199,7 @@ export class ExecutionWriter {
       consume: [...(before.consume ?? []), ...(change.consume ?? [])],
     };
     const { events, calls } = this.draft.takeAll();
-    return { item: this.item(merged, [...(held?.events ?? []), ...events], [...(held?.calls ?? []), ...calls]), held };
+    return { item: this.item(merged, [...(held?.events ?? []), ...events], [...(held?.calls ?? []), ...calls, ...(change.calls ?? [])]), held };
   }
 
   private async send(built: Built): Promise<void> {
@@ -192,6 +211,7 @@ export class ExecutionWriter {
   private settle({ item, held }: Built, outcome: CommitOutcome): void {
     if (outcome !== 'applied' && outcome !== 'already') return this.giveBack({ item, held }, new CommitRefused(outcome));
     this.head.commitNumber = item.n;
+    this.starts = false;
     this.head.stalls = 0;
     this.head.state = item.to;
     if (item.cursor) this.head.cursor = item.cursor;
@@ -215,7 +235,8 @@ export class ExecutionWriter {
     const { head } = this;
     const n = head.commitNumber + 1;
     const to = change.to ?? head.state;
-    const all = to === head.state ? events : [...events, { _tag: 'State', state: to } as const];
+    const start: ExecutionEventBody[] = this.starts && head.state === 'running' ? [{ _tag: 'State', state: 'running' }] : [];
+    const all: ExecutionEventBody[] = [...start, ...events, ...(to === head.state ? [] : [{ _tag: 'State', state: to } as const])];
     const moves = to !== head.state || (change.do ?? 'keep') !== 'keep';
     return {
       id: head.id,

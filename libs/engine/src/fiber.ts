@@ -61,10 +61,9 @@ export class Fiber {
     private readonly key: OrganizationKey,
     private readonly deps: FiberDeps,
   ) {
-    this.writer = new ExecutionWriter(claimed.head, key, deps.committer, deps.ports, () => this.interrupt('look'));
+    this.writer = new ExecutionWriter(claimed.head, key, deps.committer, deps.ports, () => this.interrupt('look'), claimed.startsRunning);
     this.calls = new CallLog(this.head.id, this.writer, key, deps.ports, () => this.stop.signal);
     this.inherits = claimed.head.generation > 1 || claimed.head.signalCount > 0;
-    if (claimed.startsRunning) this.writer.emit([{ _tag: 'State', state: 'running' }]);
   }
 
   get head(): Head {
@@ -197,6 +196,7 @@ export class Fiber {
   }
 
   private async recover(error: unknown): Promise<void> {
+    this.writer.dropUnsaved();
     if (error instanceof OwnershipLost || this.stopped === 'lost') return void (this.released = true);
     if (error instanceof OutcomeUnknown) return;
     if (error instanceof CommitRefused) return this.reread(error);
@@ -204,24 +204,28 @@ export class Fiber {
     if (reason === 'look') return this.reread(null);
     if (reason === 'shutdown') return;
     if (isPassingStorageError(error)) return void (await delay(100 + Math.random() * 400));
-    if (this.failure || this.head.state === 'cancelling') {
-      // The end itself fails: reported each time, tried again ever later, never silently stuck.
-      this.deps.ports.recordError(error, { context: this.head.context, executionId: this.head.id, category: 'end_failed' });
-      this.abandoned = true;
-      return void (this.released = true);
-    }
-    this.fail(error, 'internal');
+    this.failOrGiveUp(error, 'internal');
+  }
+
+  private failOrGiveUp(error: unknown, category: string): void {
+    if (!this.failure && this.head.state !== 'cancelling') return this.fail(error, category);
+    // The end itself fails: reported each time, tried again ever later, never silently stuck.
+    this.deps.ports.recordError(error, { context: this.head.context, executionId: this.head.id, category: 'end_failed' });
+    this.abandoned = true;
+    this.released = true;
   }
 
   /** What is stored decides how to go on: another owner's claim, a cancel, new signals. */
   private async reread(refusal: CommitRefused | null): Promise<void> {
     const before = { state: this.head.state, signals: this.head.signalCount, cancel: this.head.cancelNumber };
+    await this.writer.forgetRefusals();
+    if (this.stopped === 'lost') return void (this.released = true);
     this.stop = new AbortController();
     if (this.stopped !== 'shutdown') this.stopped = null;
     const mine = await this.reload();
     if (!mine) return;
     const moved = before.state !== this.head.state || before.signals !== this.head.signalCount || before.cancel !== this.head.cancelNumber;
-    if (refusal && !moved) this.fail(refusal, 'commit_refused');
+    if (refusal && !moved) this.failOrGiveUp(refusal, 'commit_refused');
   }
 
   private async reload(): Promise<boolean> {
@@ -254,6 +258,7 @@ export class Fiber {
         this.deps.ports.assertOwned();
         return await this.deps.load(this.head);
       } catch (error) {
+        if (error instanceof OwnershipLost) return null;
         if (!isPassingStorageError(error)) throw error;
         await delay(50 + Math.random() * 200);
       }

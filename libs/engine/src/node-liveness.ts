@@ -32,6 +32,17 @@ export class NodeLiveness {
 
   /** Takes the name and a new epoch. Throws `NodeNameTaken` when its holder beats. */
   async start(): Promise<void> {
+    try {
+      await this.takeEpoch();
+    } catch (error) {
+      // Else this very process would hold the name against its own next try.
+      await this.disconnect();
+      throw error;
+    }
+    this.beating = this.beat();
+  }
+
+  private async takeEpoch(): Promise<void> {
     await this.takeName();
     const sentAt = performance.now();
     const { rows } = await this.query<{ epoch: string }>(
@@ -40,7 +51,6 @@ export class NodeLiveness {
     );
     this.epoch = rows[0]!.epoch;
     this.aliveUntil = sentAt + this.leaseMs;
-    this.beating = this.beat();
   }
 
   isAlive(): boolean {
@@ -102,7 +112,8 @@ export class NodeLiveness {
       const { rows } = await client.query<{ taken: boolean }>(`select pg_try_advisory_lock(${lockKey}) as taken`, [this.node]);
       if (rows[0]?.taken) return;
       const beat = (await client.query<{ beat: string }>(`select epoch || ':' || beat as beat from node where name = $1`, [this.node])).rows[0]?.beat ?? null;
-      if (last !== null && beat !== last) break;
+      // A row that went is a holder that leaves.
+      if (last !== null && beat !== null && beat !== last) break;
       last = beat;
       if (performance.now() - startedAt > this.leaseMs) {
         // The holder was seen not to beat for a whole lease: its backend only waits for a dead peer.
@@ -127,7 +138,9 @@ export class NodeLiveness {
       query_timeout: this.leaseMs,
       application_name: `openbot:${this.node}`.slice(0, 63),
     });
-    client.on('error', () => void this.disconnect());
+    client.on('error', () => {
+      if (this.client === client) void this.disconnect();
+    });
     await client.connect();
     this.client = client;
     return client;

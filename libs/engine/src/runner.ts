@@ -6,7 +6,8 @@ import { Fiber, type FiberDeps } from './fiber.js';
 import type { Claimed } from './head.js';
 import type { NodeLiveness } from './node-liveness.js';
 import { OwnerWatch, type NodeBeat, type Owner } from './owner-watch.js';
-import type { Sealing } from './sealing.js';
+import type { OrganizationKey, Sealing } from './sealing.js';
+import { isPassingStorageError } from './storage-errors.js';
 
 export type RunnerOptions = { readonly slots: number; readonly leaseMs: number; readonly graceMs: number };
 export type RunnerDeps = Omit<FiberDeps, 'isDraining'> & {
@@ -60,7 +61,7 @@ export class Runner {
   /** A hint: this execution may be ready, or something about it changed. */
   look(executionId: string, fromOwnFiber: boolean): void {
     if (this.executions.has(executionId)) {
-      if (!fromOwnFiber) void this.watchOwned();
+      if (!fromOwnFiber) this.watchOwned().catch((error: unknown) => this.deps.report(error, 'watch_failed'));
     } else this.wake();
   }
 
@@ -143,7 +144,7 @@ export class Runner {
     this.held.add(work.head.claimId);
     void (async () => {
       try {
-        const key = await this.deps.sealing.keyOf(work.head.context.organizationId);
+        const key = await this.keyOf(work);
         const fiber = new Fiber(work, key, this.fiberDeps);
         this.fibers.set(work.head.claimId, fiber);
         this.executions.set(work.head.id, fiber);
@@ -159,6 +160,18 @@ export class Runner {
         if (this.orphansDue || this.held.size + 1 >= this.options.slots) this.wake();
       }
     })();
+  }
+
+  /** A database that is away for a moment is not the work's fault and costs it no stall. */
+  private async keyOf({ head }: Claimed): Promise<OrganizationKey> {
+    for (;;) {
+      try {
+        return await this.deps.sealing.keyOf(head.context.organizationId);
+      } catch (error) {
+        if (!isPassingStorageError(error) || !this.deps.liveness.isAlive()) throw error;
+        await delay(100);
+      }
+    }
   }
 
   private async sweepLoop(): Promise<void> {
@@ -183,8 +196,9 @@ export class Runner {
 
   private async releaseExpired(watch: OwnerWatch): Promise<void> {
     const { liveness, pool } = this.deps;
-    const nodes = (await pool.query<NodeBeat>({ name: 'openbot_nodes', text: 'select name, epoch, beat from node' })).rows;
+    // Owners first: a node that claims was in the list of nodes before, so that one which has just come is never taken for one that has gone.
     const owners = (await pool.query<Owner>({ name: 'openbot_owners', text: 'select owner, epoch from list_owners()' })).rows;
+    const nodes = (await pool.query<NodeBeat>({ name: 'openbot_nodes', text: 'select name, epoch, beat from node' })).rows;
     const others = owners.filter(({ owner, epoch }) => owner !== liveness.node || epoch !== liveness.epoch);
     for (const { owner, epoch } of watch.expired(nodes, others, performance.now())) if (await this.release(owner, epoch, [], 1)) this.wake();
   }
