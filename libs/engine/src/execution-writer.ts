@@ -79,6 +79,11 @@ export class ExecutionWriter {
     this.draft.calls.push(call);
   }
 
+  /** The claim that made it `running` was lost before it could say so. */
+  announceRunning(): void {
+    this.starts = true;
+  }
+
   /** The phase that emitted them will run again, or never: neither wants them in the log. */
   dropUnsaved(): void {
     this.draft.dropUnsaved();

@@ -21,6 +21,8 @@ export type LoadedWork = {
     readonly signalCount: number;
     readonly cancelNumber: number;
     readonly commitNumber: number;
+    /** After a takeover of running work: the state that its log says. */
+    readonly announced: Head['state'] | null;
   } | null;
   readonly signals: readonly { readonly name: string; readonly number: number; readonly body: string | null }[];
   readonly calls: readonly StoredCall[];
@@ -239,6 +241,7 @@ export class Fiber {
     head.signalCount = work.head.signalCount;
     head.cancelNumber = work.head.cancelNumber;
     head.commitNumber = work.head.commitNumber;
+    if (work.head.announced !== null && work.head.announced !== 'running') this.writer.announceRunning();
     // Calls first: whatever is wrong with a signal, an unproven call of an earlier owner has to be known before the work may end.
     this.calls.restore(work.calls);
     this.signals = work.signals
