@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import { permissionMetadata, type Permission } from '@platform/identity/identity.js';
-import { commonSchemas, declareCommonProblems, operationsOf } from './common-problems.js';
+import { commonSchemas, declareCommonProblems, operationsOf } from './declared-problems.js';
 
 /** The order in which a newcomer meets the parts. A tag that is not named here follows in the order of the alphabet. */
 const tagOrder = ['Me', 'Bots', 'Chats', 'Executions', 'Models', 'Organization', 'Projects', 'Health'];
@@ -45,22 +45,23 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
 
 const rank = (tag: string): number => (tagOrder.includes(tag) ? tagOrder.indexOf(tag) : tagOrder.length);
 
+const handlersOf = (controller: unknown): object[] => {
+  const prototype = (controller as { prototype?: Record<string, unknown> } | null)?.prototype ?? {};
+  const methods = Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor');
+  return methods.map((name) => prototype[name]).filter((value): value is () => unknown => typeof value === 'function');
+};
+
 /** What `@Permit` says, by operation id. Read here so that the decorator need not know of the document. */
 function permissionsOf(app: INestApplication): Map<string, Permission> {
-  const found = new Map<string, Permission>();
-  for (const module of app.get(ModulesContainer).values()) {
-    for (const { metatype } of module.controllers.values()) {
-      const prototype = (metatype as { prototype?: Record<string, unknown> } | null)?.prototype ?? {};
-      for (const name of Object.getOwnPropertyNames(prototype)) {
-        const handler = prototype[name];
-        if (typeof handler !== 'function' || name === 'constructor') continue;
-        const permission = Reflect.getMetadata(permissionMetadata, handler) as Permission | undefined;
-        const operation = Reflect.getMetadata(operationMetadata, handler) as { operationId?: string } | undefined;
-        if (permission && operation?.operationId) found.set(operation.operationId, permission);
-      }
-    }
-  }
-  return found;
+  const controllers = [...app.get(ModulesContainer).values()].flatMap((module) => [...module.controllers.values()]);
+  const found = controllers
+    .flatMap(({ metatype }) => handlersOf(metatype))
+    .flatMap((handler): [string, Permission][] => {
+      const permission = Reflect.getMetadata(permissionMetadata, handler) as Permission | undefined;
+      const operation = Reflect.getMetadata(operationMetadata, handler) as { operationId?: string } | undefined;
+      return permission && operation?.operationId ? [[operation.operationId, permission]] : [];
+    });
+  return new Map(found);
 }
 
 /** Swagger UI at /docs and the document at /openapi.json, built at the first request for either. */

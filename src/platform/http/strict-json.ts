@@ -38,7 +38,7 @@ class Scanner {
 
   private object(path: string, depth: number): void {
     const seen = new Set<string>();
-    for (this.at += 1, this.skipSpace(); !this.take('}'); ) {
+    for (this.at += 1, this.skipSpace(); !this.take('}');) {
       if (seen.size > 0) this.expect(',', path);
       this.skipSpace();
       if (this.text[this.at] !== '"') this.refuse(path, 'is not valid JSON: a key is expected');

@@ -7,8 +7,7 @@ import { permissionMetadata, type Identity, type Permission } from './identity.j
 /** Printable characters of a bounded length: what is longer is no token of ours. */
 const bearer = /^Bearer +([\x21-\x7e]{1,512}) *$/i;
 
-const unauthenticated = (): HttpException =>
-  new HttpException({ _tag: 'Unauthenticated', message: 'Send a valid token: "Authorization: Bearer <token>".' }, 401);
+const unauthenticated = (): HttpException => new HttpException({ _tag: 'Unauthenticated', message: 'Send a valid token: "Authorization: Bearer <token>".' }, 401);
 
 /** Stands before every route. Why a credential does not count is never told: unknown, revoked and expired are one answer. */
 @Injectable()

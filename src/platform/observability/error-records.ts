@@ -56,7 +56,7 @@ export class ErrorRecords implements BeforeApplicationShutdown, OnApplicationShu
       ...(origin.executionId ? { executionId: toPublicId('execution', origin.executionId) } : {}),
       ...(kept ? {} : { lost: true }),
     });
-    this.saving ??= this.saveAll().finally(() => (this.saving = null));
+    this.start();
     return failure;
   }
 
@@ -76,6 +76,14 @@ export class ErrorRecords implements BeforeApplicationShutdown, OnApplicationShu
   /** Once more, for what failed while the server closed. */
   onApplicationShutdown(): Promise<void> {
     return this.flush(flushMs);
+  }
+
+  private start(): void {
+    this.saving ??= this.saveAll().finally(() => {
+      this.saving = null;
+      // One may have come after the loop's last look and before this.
+      if (this.waiting.length > 0) this.start();
+    });
   }
 
   private async saveAll(): Promise<void> {

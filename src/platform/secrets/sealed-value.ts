@@ -24,7 +24,10 @@ const framed = (...parts: readonly string[]): Buffer =>
   );
 
 /** A key of its own for each record: random nonces of one key never come near the number at which two could meet. */
-const recordKey = (data: DataKey, binding: Binding): Buffer => createHmac('sha256', data.key).update(framed('record', binding.table, binding.record)).digest();
+const recordKey = (data: DataKey, binding: Binding): Buffer =>
+  createHmac('sha256', data.key)
+    .update(framed('record', binding.table, binding.record))
+    .digest();
 
 /** Layout: version (1), key number (4), nonce (12), tag (16), ciphertext. The header and the binding are authenticated. */
 export function sealValue(owner: string, data: DataKey, binding: Binding, plain: string | Buffer): Buffer {

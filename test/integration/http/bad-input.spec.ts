@@ -17,7 +17,11 @@ beforeEach(() => void reached.splice(0));
 
 type Answer = { status: number; body: Record<string, unknown> };
 async function post(body: string | Buffer | undefined, headers: Record<string, string> = { 'content-type': 'application/json' }): Promise<Answer> {
-  const response = await fetch(`${app.url}/v1/samples`, { method: 'POST', headers: { authorization: 'Bearer good', ...headers }, ...(body === undefined ? {} : { body: body as never }) });
+  const response = await fetch(`${app.url}/v1/samples`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer good', ...headers },
+    ...(body === undefined ? {} : { body: body as never }),
+  });
   expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }

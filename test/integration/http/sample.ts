@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
-import { ApiBody, ApiOkResponse, ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiProperty, ApiTags } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Max, Min, ValidateNested } from 'class-validator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -51,7 +51,7 @@ const sampleProblems = {
 
 /** What reached a handler, and the streams that tests hold. */
 export const reached: SampleBody[] = [];
-export const streams: EventStream[] = [];
+export const streams: { readonly stream: EventStream; readonly reply: FastifyReply }[] = [];
 export const faults: Record<string, unknown> = {};
 
 @ApiTags('Chats')
@@ -78,7 +78,7 @@ export class SampleController {
   @ApiOperation({ operationId: 'streamSamples', summary: 'Stream' })
   @ApiOkResponse({ description: 'A stream' })
   stream(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
-    streams.push(openEventStream(request, reply));
+    streams.push({ stream: openEventStream(request, reply), reply });
   }
 
   @Get('undeclared')
@@ -98,8 +98,7 @@ export class SampleController {
   @HttpCode(202)
   @Permit('samples.write')
   @ApiOperation({ operationId: 'createSample', summary: 'Create' })
-  @ApiBody({ type: SampleBody })
-  @ApiOkResponse({ type: SampleView })
+  @ApiAcceptedResponse({ type: SampleView })
   create(@Body() body: SampleBody): object {
     reached.push(body);
     return { id: body.commandKey };
@@ -109,7 +108,7 @@ export class SampleController {
   @HttpCode(202)
   @Permit('public')
   @ApiOperation({ operationId: 'touchSample', summary: 'Touch' })
-  @ApiOkResponse({ type: SampleView })
+  @ApiAcceptedResponse({ type: SampleView })
   touch(): object {
     return { id: 'touched' };
   }
