@@ -39,7 +39,11 @@ const loopback = ['127.0.0.0/8', '::1/128'];
 /** What the operator allows beside public addresses: networks, and hosts whatever they resolve to. */
 export type AddressPolicy = { readonly networks: BlockList; readonly hosts: ReadonlySet<string> };
 
-const bare = (host: string): string => host.toLowerCase().replace(/^\[|\]$/g, '').replace(/\.$/, '');
+const bare = (host: string): string =>
+  host
+    .toLowerCase()
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '');
 
 /** `allow`: hosts, addresses or CIDRs. Development may reach its own machine. */
 export function addressPolicy(allow: readonly string[], options: { readonly loopback: boolean }): AddressPolicy {

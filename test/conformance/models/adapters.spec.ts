@@ -54,16 +54,14 @@ describe.each(endpoints)('%s', (_name, endpoint, modelId) => {
   };
 
   describe('keeps the port', () => {
-    keepsTheModelPort(
-      (): Subject => ({
-        model: connect(),
-        meet(situation) {
-          provider.answer(answers[situation]);
-          return ask('Hello', { tools });
-        },
-        released: async () => expect(await provider.requests.at(-1)!.closed).toBe('aborted'),
-      }),
-    );
+    keepsTheModelPort((): Subject => ({
+      model: connect(),
+      meet(situation) {
+        provider.answer(answers[situation]);
+        return ask('Hello', { tools });
+      },
+      released: async () => expect(await provider.requests.at(-1)!.closed).toBe('aborted'),
+    }));
   });
 
   test('one call is one request, also when it fails', async () => {
@@ -149,7 +147,11 @@ describe.each(endpoints)('%s', (_name, endpoint, modelId) => {
   });
 
   test('a server that is not there is unavailable', async () => {
-    const away = connectModel({ ...endpoint, provider: 'away', baseUrl: 'http://127.0.0.1:1/v1' }, { id: modelId, name: modelId, contextWindow: null, reasoningEfforts: [] }, egress);
+    const away = connectModel(
+      { ...endpoint, provider: 'away', baseUrl: 'http://127.0.0.1:1/v1' },
+      { id: modelId, name: modelId, contextWindow: null, reasoningEfforts: [] },
+      egress,
+    );
     expect(failureOf(await drain(away, ask('Hello')))).toMatchObject({ kind: 'unavailable', status: null });
   });
 

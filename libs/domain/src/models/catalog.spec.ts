@@ -18,9 +18,10 @@ test.each([
   expect(selectModel(catalog, chosen)).toEqual({ ok: false, failure: { _tag: 'ChatModelInvalid', reason } });
 });
 
-test.each([{ provider: 'openai', model: 'plain' }, { provider: 'openai', model: 'thinker' }, { provider: 'openai', model: 'thinker', reasoningEffort: 'high' }])(
-  'a valid choice finds its model: %p',
-  (chosen) => {
-    expect(selectModel(catalog, chosen)).toMatchObject({ ok: true, value: { id: chosen.model } });
-  },
-);
+test.each([
+  { provider: 'openai', model: 'plain' },
+  { provider: 'openai', model: 'thinker' },
+  { provider: 'openai', model: 'thinker', reasoningEffort: 'high' },
+])('a valid choice finds its model: %p', (chosen) => {
+  expect(selectModel(catalog, chosen)).toMatchObject({ ok: true, value: { id: chosen.model } });
+});

@@ -47,7 +47,12 @@ export function checkConnection(wanted: ConnectionSettings): Result<ConnectionSe
 }
 
 /** A stored key goes to the server that it was given for: another address needs the key again, from someone who has it. */
-export function checkAddressChange(change: { readonly from: string | null; readonly to: string | null; readonly hasKey: boolean; readonly newKey: boolean }): Result<void, ModelConnectionInvalid> {
+export function checkAddressChange(change: {
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly hasKey: boolean;
+  readonly newKey: boolean;
+}): Result<void, ModelConnectionInvalid> {
   if (!change.hasKey || change.newKey || originOf(change.from) === originOf(change.to)) return ok(undefined);
   return invalid('apiKey', 'needed-for-new-address');
 }

@@ -21,7 +21,9 @@ import { findConnection, lockConnection, toSettings, type ConnectionRow } from '
 import { checkReachableConnection, withNameTaken } from './connection-rules.js';
 
 /** What is left out stays. `apiKey: null` forgets the key. */
-export type ConnectionChange = Partial<Pick<ConnectionSettings, 'name' | 'baseUrl' | 'api' | 'models'>> & { readonly apiKey?: string | null };
+export type ConnectionChange = {
+  readonly [Field in 'name' | 'baseUrl' | 'api' | 'models']?: ConnectionSettings[Field] | undefined;
+} & { readonly apiKey?: string | null | undefined };
 export type ChangeConnectionFailure = Forbidden | ModelConnectionNotFound | ModelConnectionConflict | ModelConnectionInvalid | ModelConnectionNameTaken;
 
 /** `expected`: the revision that the caller has read. */
@@ -67,7 +69,14 @@ export class ChangeConnectionHandler implements ICommandHandler<ChangeConnection
   private async wanted(row: ConnectionRow, { apiKey, ...change }: ConnectionChange): Promise<Result<ConnectionSettings, ModelConnectionInvalid>> {
     const before = toSettings(row);
     const hasKey = apiKey === undefined ? before.hasKey : apiKey !== null;
-    const wanted = { ...before, ...change, hasKey };
+    const wanted = {
+      kind: before.kind,
+      name: change.name ?? before.name,
+      baseUrl: change.baseUrl === undefined ? before.baseUrl : change.baseUrl,
+      api: change.api === undefined ? before.api : change.api,
+      models: change.models ?? before.models,
+      hasKey,
+    };
     const address = checkAddressChange({ from: before.baseUrl, to: wanted.baseUrl, hasKey, newKey: typeof apiKey === 'string' });
     return address.ok ? checkReachableConnection(this.egress, wanted) : address;
   }
@@ -80,7 +89,13 @@ function admitChange(row: ConnectionRow | null, role: Identity['role'], expected
   return ok(row);
 }
 
-async function updateConnection(tx: Tx, organizationId: string, id: string, settings: ConnectionSettings, key: { readonly sealed: Buffer | null; readonly keep: boolean }): Promise<void> {
+async function updateConnection(
+  tx: Tx,
+  organizationId: string,
+  id: string,
+  settings: ConnectionSettings,
+  key: { readonly sealed: Buffer | null; readonly keep: boolean },
+): Promise<void> {
   await tx.query(
     `update model_connection
      set name = $3, base_url = $4, api = $5, models = $6, sealed_key = case when $7 then sealed_key else $8::bytea end,

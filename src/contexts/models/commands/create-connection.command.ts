@@ -51,8 +51,14 @@ export class CreateConnectionHandler implements ICommandHandler<CreateConnection
 }
 
 async function insertConnection(tx: Tx, organizationId: string, id: string, settings: ConnectionSettings, sealedKey: Buffer | null): Promise<void> {
-  await tx.query(
-    `insert into model_connection (organization_id, id, kind, name, base_url, api, sealed_key, models) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [organizationId, id, settings.kind, settings.name, settings.baseUrl, settings.api, sealedKey, JSON.stringify(settings.models)],
-  );
+  await tx.query(`insert into model_connection (organization_id, id, kind, name, base_url, api, sealed_key, models) values ($1, $2, $3, $4, $5, $6, $7, $8)`, [
+    organizationId,
+    id,
+    settings.kind,
+    settings.name,
+    settings.baseUrl,
+    settings.api,
+    sealedKey,
+    JSON.stringify(settings.models),
+  ]);
 }

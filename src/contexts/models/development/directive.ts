@@ -55,7 +55,12 @@ function callsIn(value: unknown): Directive['calls'] {
 /** A field that makes no sense is as if it were not there. */
 export function directiveIn(text: string): Directive {
   const found = objectIn(text) ?? {};
-  const [calls, delayMs, deltas, retryAfterMs] = [callsIn(found['calls']), bounded(found['delayMs'], 60_000), bounded(found['deltas'], 10_000), bounded(found['retryAfterMs'], 3_600_000)];
+  const [calls, delayMs, deltas, retryAfterMs] = [
+    callsIn(found['calls']),
+    bounded(found['delayMs'], 60_000),
+    bounded(found['deltas'], 10_000),
+    bounded(found['retryAfterMs'], 3_600_000),
+  ];
   return {
     ...(calls && { calls }),
     ...(delayMs !== undefined && { delayMs }),

@@ -71,7 +71,7 @@ export class ConnectionsController {
     @PublicId('connectionId', 'connection', changeConnectionProblems, 'ModelConnectionNotFound') id: string,
     @Body() { expected, models, ...change }: ChangeConnectionBody,
   ): Promise<ConnectionView> {
-    const wanted = models === undefined ? change : { ...change, models: models.map(toConnectionModel) };
+    const wanted = { ...change, models: models?.map(toConnectionModel) };
     return toConnectionView(respond(await this.commands.execute(new ChangeConnectionCommand(identity, id, expected, wanted)), changeConnectionProblems));
   }
 

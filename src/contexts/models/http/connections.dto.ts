@@ -37,7 +37,12 @@ export class ConnectionModelBody {
   reasoningEfforts?: string[];
 }
 
-export const toConnectionModel = ({ id, name = id, contextWindow = null, reasoningEfforts = [] }: ConnectionModelBody): ConnectionModel => ({ id, name, contextWindow, reasoningEfforts });
+export const toConnectionModel = ({ id, name = id, contextWindow = null, reasoningEfforts = [] }: ConnectionModelBody): ConnectionModel => ({
+  id,
+  name,
+  contextWindow,
+  reasoningEfforts,
+});
 
 export class CreateConnectionBody {
   @ApiProperty({ enum: connectionKinds })
@@ -58,7 +63,13 @@ export class CreateConnectionBody {
   @IsIn(connectionApis)
   api?: ConnectionApi | null;
 
-  @ApiPropertyOptional({ type: String, nullable: true, maxLength: 1000, writeOnly: true, description: 'Sealed at once and in no answer. Vendors need one, compatible servers may.' })
+  @ApiPropertyOptional({
+    type: String,
+    nullable: true,
+    maxLength: 1000,
+    writeOnly: true,
+    description: 'Sealed at once and in no answer. Vendors need one, compatible servers may.',
+  })
   @IsOptional()
   @Characters(1, 1000)
   @Matches(printable, { message: '$property must be printable ASCII without spaces' })

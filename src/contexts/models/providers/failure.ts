@@ -12,7 +12,8 @@ const requestIdHeaders = ['x-request-id', 'request-id'];
 export const requestIdOf = (headers: SharedV3Headers | undefined): string | null => requestIdHeaders.map((name) => headers?.[name]).find((id) => id !== undefined) ?? null;
 
 /** No provider has one code for a prompt that does not fit. */
-const tooLong = /context[_ ]length|context[_ ]window|maximum context|prompt is too long|request_too_large|input is too long|exceed(s|ed)? (the )?(context|maximum.{0,20}tokens)|too many (input )?tokens/i;
+const tooLong =
+  /context[_ ]length|context[_ ]window|maximum context|prompt is too long|request_too_large|input is too long|exceed(s|ed)? (the )?(context|maximum.{0,20}tokens)|too many (input )?tokens/i;
 
 function kindOf(status: number, text: string): Kind {
   if (status === 429) return 'limited';

@@ -80,7 +80,7 @@ export function toPrompt(request: Pick<ModelRequest, 'instructions' | 'history'>
   const { instructions, history } = request;
   const prompt: LanguageModelV3Prompt = instructions === '' ? [] : [{ role: 'system', content: instructions }];
   const taken = new Set<number>();
-  for (let index = 0; index < history.length; ) {
+  for (let index = 0; index < history.length;) {
     const item = history[index]!;
     if (item.type === 'message' && item.role === 'user') prompt.push({ role: 'user', content: userParts(item.content) });
     if (!isAssistant(item)) {

@@ -60,18 +60,13 @@ class Call {
     for (let next = await reader.read(); !next.done; next = await reader.read()) {
       const part = next.value;
       if (part.type === 'raw') this.wire = readWire(this.model.api, this.wire, part.rawValue);
-      if (part.type === 'error') return yield this.wireFailure(part.error);
+      if (part.type === 'error') return yield toFailure(part.error, this.soFar());
       if (part.type === 'finish') return yield this.finish(part.finishReason);
       this.items.add(part);
       if (part.type === 'text-delta' && part.delta !== '') yield { type: 'text', delta: part.delta };
       if (part.type === 'reasoning-delta' && part.delta !== '') yield { type: 'reasoning', delta: part.delta };
     }
     yield unfinished(this.soFar());
-  }
-
-  /** An error that the SDK makes itself of a missing end is that: a missing end. */
-  private wireFailure(error: unknown): ModelPart {
-    return toFailure(error, this.soFar());
   }
 
   private finish(reason: LanguageModelV3FinishReason): ModelPart {

@@ -7,6 +7,8 @@ export type WireApi = 'responses' | 'chat' | 'messages';
 export type WireState = { readonly ended: boolean; readonly usage: TokenUsage | null };
 export const unread: WireState = { ended: false, usage: null };
 
+export const noUsage: TokenUsage = { inputTokens: null, outputTokens: null, cachedInputTokens: null, cacheWriteTokens: null, reasoningTokens: null };
+
 type Fields = Readonly<Record<string, unknown>>;
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 const count = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) ? value : null);
@@ -38,18 +40,17 @@ function chatUsage(value: unknown): TokenUsage | null {
 }
 
 /** Anthropic counts cached and written tokens beside the input; everywhere else they are parts of it. Its first event knows the input alone. */
-function messagesUsage(value: unknown, before: TokenUsage | null, final: boolean): TokenUsage | null {
-  if (value == null) return before;
+function messagesUsage(value: unknown, before: TokenUsage, final: boolean): TokenUsage {
   const usage = fieldsOf(value);
   const fresh = count(usage['input_tokens']);
   const cached = count(usage['cache_read_input_tokens']);
   const written = count(usage['cache_creation_input_tokens']);
   return {
-    inputTokens: fresh === null ? (before?.inputTokens ?? null) : fresh + (cached ?? 0) + (written ?? 0),
-    outputTokens: final ? count(usage['output_tokens']) : (before?.outputTokens ?? null),
-    cachedInputTokens: cached ?? before?.cachedInputTokens ?? null,
-    cacheWriteTokens: written ?? before?.cacheWriteTokens ?? null,
-    reasoningTokens: count(fieldsOf(usage['output_tokens_details'])['thinking_tokens']) ?? before?.reasoningTokens ?? null,
+    inputTokens: fresh === null ? before.inputTokens : fresh + (cached ?? 0) + (written ?? 0),
+    outputTokens: final ? count(usage['output_tokens']) : before.outputTokens,
+    cachedInputTokens: cached ?? before.cachedInputTokens,
+    cacheWriteTokens: written ?? before.cacheWriteTokens,
+    reasoningTokens: count(fieldsOf(usage['output_tokens_details'])['thinking_tokens']) ?? before.reasoningTokens,
   };
 }
 
@@ -66,15 +67,14 @@ function readChat(state: WireState, event: Fields): WireState {
 }
 
 function readMessages(state: WireState, event: Fields): WireState {
-  if (event['type'] === 'message_start') return { ...state, usage: messagesUsage(fieldsOf(event['message'])['usage'], state.usage, false) };
-  if (event['type'] !== 'message_delta') return state;
-  const ended = fieldsOf(event['delta'])['stop_reason'] != null;
-  return { ended: state.ended || ended, usage: messagesUsage(event['usage'], state.usage, true) };
+  const begins = event['type'] === 'message_start';
+  if (!begins && event['type'] !== 'message_delta') return state;
+  const value = begins ? fieldsOf(event['message'])['usage'] : event['usage'];
+  const ended = state.ended || fieldsOf(event['delta'])['stop_reason'] != null;
+  return { ended, usage: value == null ? state.usage : messagesUsage(value, state.usage ?? noUsage, !begins) };
 }
 
 const readers = { responses: readResponses, chat: readChat, messages: readMessages };
 
 /** Adds one raw event. `ended` is set by the provider's own end alone: a connection that closes proves nothing. */
 export const readWire = (api: WireApi, state: WireState, event: unknown): WireState => readers[api](state, fieldsOf(event));
-
-export const noUsage: TokenUsage = { inputTokens: null, outputTokens: null, cachedInputTokens: null, cacheWriteTokens: null, reasoningTokens: null };

@@ -40,10 +40,10 @@ export async function findConnection(tx: ReadTx, organizationId: string, id: str
 }
 
 export async function lockConnection(tx: Tx, organizationId: string, id: string): Promise<ConnectionRow | null> {
-  const rows = await tx.query<ConnectionRow[]>(
-    `select ${columns} from model_connection where organization_id = $1 and id = $2 and deleted_at is null for no key update`,
-    [organizationId, id],
-  );
+  const rows = await tx.query<ConnectionRow[]>(`select ${columns} from model_connection where organization_id = $1 and id = $2 and deleted_at is null for no key update`, [
+    organizationId,
+    id,
+  ]);
   return rows[0] ?? null;
 }
 
