@@ -36,7 +36,5 @@ export interface PhaseRun<Cursor = unknown> {
   transact(cursor: Cursor, locks: Locks, write: (tx: Tx) => Promise<void>): Promise<void>;
 }
 
-/** A phase is a command on the bus; its handler gets the open run. A failed Result ends the execution as failed with the tag as category. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- phases differ in their cursor and arguments
-export type CommandClass = new (run: PhaseRun<any>, args: any) => object;
+/** What a phase's handler answers. A failed Result ends the execution as failed with the tag as category. */
 export type PhaseResult<F extends { readonly _tag: string } = never> = Promise<Result<void, F>>;

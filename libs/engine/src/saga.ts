@@ -2,7 +2,6 @@ import { SetMetadata } from '@nestjs/common';
 import type { EndState, ExecutionState } from '@domain/executions/state.js';
 import type { SafeFailure } from '@domain/executions/failures.js';
 import type { TenantContext } from '@domain/tenancy.js';
-import type { CommandClass } from './phase.js';
 import type { Tx } from './tx.js';
 
 /** What is stored of an execution, as its saga and phases see it. `cursor` is small and safe to read: ids, counters, flags. */
@@ -24,6 +23,10 @@ export type Signal = { readonly name: string; readonly number: number; readonly 
 
 /** What woke the execution, read right after the claim. `now` is the database's clock; `due`: the last wait's `until` has passed. */
 export type Wake = { readonly now: Date; readonly due: boolean; readonly signals: readonly Signal[] };
+
+/** A phase is a command on the bus; its handler gets the open `PhaseRun` as `run`. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- phases differ in their cursor and arguments
+export type CommandClass = new (run: any, args: any) => object;
 
 export type Next =
   | { readonly kind: 'phase'; readonly command: CommandClass; readonly args: unknown }
