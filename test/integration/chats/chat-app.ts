@@ -1,104 +1,63 @@
-import type { DynamicModule } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import { CommandBus } from '@nestjs/cqrs';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Pool } from 'pg';
-import { v7 as uuidv7 } from 'uuid';
-import { ChatsModule, ChatsWorkerModule } from '@contexts/chats/chats.module.js';
-import { ExecutionsModule } from '@contexts/executions/executions.module.js';
-import { CreateOrganizationCommand } from '@contexts/organizations/public/create-organization.command.js';
-import { IssueTokenCommand } from '@contexts/sign-in/public/issue-token.command.js';
-import { Config } from '@platform/config/config.js';
-import { loadConfig } from '@platform/config/env.js';
-import type { PreparedConfig } from '@platform/database/prepared-config.js';
-import { EngineModule } from '@platform/engine/engine.module.js';
-import { httpAdapter } from '@platform/http/adapter.js';
-import { configureHttp } from '@platform/http/configure.js';
-import { WakeModule } from '@platform/wake/wake.module.js';
-import { AppModule } from '../../../src/app.module.js';
+import { hasEnded, type ExecutionState } from '@domain/executions/state.js';
+import { fromPublicId } from '@platform/ids/typeid.js';
+import { startTestApp, type Caller, type TestApp } from '@test/support/app.js';
 import { openTestDatabase, type TestDatabase } from '@test/support/database.js';
 import { eventually } from '@test/support/eventually.js';
 import { ScriptedProvider } from '@test/support/scripted-provider.js';
 
 /* eslint-disable @typescript-eslint/no-explicit-any -- answers of routes are looked at field by field */
 export type Answer = { readonly status: number; readonly text: string; readonly body: any };
-export type Call = (method: string, path: string, body?: object) => Promise<Answer>;
-export type Person = { readonly organizationId: string; readonly memberUuid: string; readonly token: string; readonly call: Call };
+export type Person = Omit<Caller, 'call'> & { readonly call: (method: string, path: string, body?: object) => Promise<Answer> };
 
 export type ChatApp = {
   readonly database: TestDatabase;
   readonly provider: ScriptedProvider;
-  readonly nest: NestFastifyApplication;
   /** Looks behind row-level security. */
   readonly outside: Pool;
+  /** A new organization's owner. */
   person(): Promise<Person>;
   /** Another way in for the same person: another author. */
   otherToken(person: Person): Promise<Person>;
+  member(owner: Person): Promise<Person>;
   bot(person: Person, more?: object): Promise<string>;
+  /** Another process on the same database. */
+  start(env: Record<string, string>): Promise<TestApp>;
   close(): Promise<void>;
 };
 
-const encryptionKey = `test:${Buffer.alloc(32, 7).toString('base64')}`;
 export const scripted = { provider: 'openai', model: 'scripted' };
 
 /** API and worker in one process with a provider that says what the test tells it to. */
 export async function startChatApp(env: Record<string, string> = {}): Promise<ChatApp> {
   const [database, provider] = await Promise.all([openTestDatabase(), ScriptedProvider.start()]);
-  const config = loadConfig({
-    OPENBOT_LOG_LEVEL: 'silent',
-    OPENBOT_ENCRYPTION_KEYS: encryptionKey,
-    DATABASE_URL: database.url,
-    OPENAI_API_KEY: 'sk-test',
-    OPENAI_BASE_URL: provider.url,
-    OPENAI_MODEL: scripted.model,
-    ...env,
-  });
-  if (!config.ok) throw new Error(`${config.failure.variable} ${config.failure.expected}`);
-  const prepared = new Config({ ...config.value, databaseApiUrl: database.apiUrl, databaseWorkerUrl: database.workerUrl }) as PreparedConfig;
-  class WholeProgram {}
-  const whole: DynamicModule = { module: WholeProgram, imports: [AppModule.register(prepared), WakeModule, EngineModule, ExecutionsModule, ChatsModule, ChatsWorkerModule] };
-  const nest = await NestFactory.create<NestFastifyApplication>(whole, httpAdapter(), { logger: false, abortOnError: false });
-  configureHttp(nest, prepared);
-  await nest.listen(0, '127.0.0.1');
-  const url = (await nest.getUrl()).replace('[::1]', '127.0.0.1');
-  const commands = nest.get(CommandBus);
   const outside = new Pool({ connectionString: database.url });
-
-  const as =
-    (token: string): Call =>
-    async (method, path, body) => {
-      const headers = { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) };
-      const response = await fetch(url + path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
-      const text = await response.text();
-      return { status: response.status, text, body: text === '' ? {} : JSON.parse(text) };
-    };
-  const enter = async (organizationId: string, memberUuid: string): Promise<Person> => {
-    const { token } = await commands.execute(new IssueTokenCommand({ organizationId, projectId: null }, memberUuid, { name: 'Test', expiresInMs: null }));
-    return { organizationId, memberUuid, token, call: as(token) };
+  const apps: TestApp[] = [];
+  const start = async (more: Record<string, string>): Promise<TestApp> => {
+    const app = await startTestApp(database, { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: provider.url, OPENAI_MODEL: scripted.model, ...more });
+    apps.push(app);
+    return app;
   };
-
+  const app = await start(env);
   return {
     database,
     provider,
-    nest,
     outside,
-    person: async () => {
-      const [organization, project, owner] = [uuidv7(), uuidv7(), uuidv7()] as const;
-      await commands.execute(
-        new CreateOrganizationCommand({ organization: { id: organization, name: 'Example' }, project: { id: project, name: 'Default' }, owner: { id: owner, name: 'Olivia', email: null } }),
-      );
-      return enter(organization, owner);
+    start,
+    person: () => app.createTenant(),
+    otherToken: async (person) => {
+      const { token } = (await person.call('POST', '/v1/me/tokens', { name: 'Phone' })).body;
+      return { ...person, token, call: app.as(token as string) };
     },
-    otherToken: ({ organizationId, memberUuid }) => enter(organizationId, memberUuid),
+    member: (owner) => app.createMember(owner as Caller),
     bot: async ({ call }, more = {}) => {
       const made = await call('POST', '/v1/bots', { name: 'Planner', model: scripted, ...more });
       if (made.status !== 201) throw new Error(made.text);
       return made.body.id as string;
     },
     close: async () => {
-      await nest.close();
-      await provider.close();
-      await outside.end();
+      for (const started of apps.reverse()) await started.close();
+      await Promise.all([provider.close(), outside.end()]);
       await database.close();
     },
   };
@@ -116,13 +75,12 @@ export async function send(person: Person, bot: string, input: unknown, more: ob
   return answer.body as Receipt;
 }
 
-export const stateOf = async (person: Person, executionId: string): Promise<string> => (await person.call('GET', `/v1/executions/${executionId}`)).body.state as string;
-
 /** The turn as it is stored once its execution has ended. */
 export async function endOf(person: Person, receipt: Pick<Receipt, 'executionId' | 'chat' | 'turn'>): Promise<any> {
   await eventually(
-    () => stateOf(person, receipt.executionId),
-    (state) => ['completed', 'failed', 'cancelled', 'interrupted'].includes(state),
+    async () => (await person.call('GET', `/v1/executions/${receipt.executionId}`)).body.state as ExecutionState,
+    (state) => hasEnded(state),
+    30_000,
   );
   return (await person.call('GET', `/v1/chats/${receipt.chat}/turns/${receipt.turn}`)).body;
 }
@@ -137,11 +95,23 @@ export async function eventsOf(person: Person, executionId: string): Promise<{ s
   }
 }
 
-export const textsOf = (items: readonly any[]): string[] => items.filter(({ content }) => content.type === 'message').map(({ content }) => content.content.map(({ text }: any) => text).join(''));
+export const textsOf = (items: readonly any[]): string[] =>
+  items.filter(({ content }) => content.type === 'message').map(({ content }) => content.content.map(({ text }: { text: string }) => text).join(''));
+
+export async function inputsOf(person: Person, { chat, turn }: Pick<Receipt, 'chat' | 'turn'>): Promise<string[]> {
+  const items = (await person.call('GET', `/v1/chats/${chat}/turns/${turn}/items?limit=100`)).body.items as { content: { role?: string } }[];
+  return textsOf(items.filter(({ content }) => content.role === 'user'));
+}
 
 /** A promise and the way to settle it: what a scripted answer waits for. */
 export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open: () => void = () => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
   return { opened, open };
+}
+
+export function uuidOf(publicId: string): string {
+  const uuid = fromPublicId(publicId.startsWith('mem_') ? 'member' : publicId.startsWith('bot_') ? 'bot' : 'chat', publicId);
+  if (!uuid) throw new Error(`${publicId} is no id`);
+  return uuid;
 }

@@ -1,5 +1,4 @@
-import { fromPublicId } from '@platform/ids/typeid.js';
-import { endOf, eventsOf, newKey, send, startChatApp, textsOf, type ChatApp, type Person } from './chat-app.js';
+import { endOf, eventsOf, newKey, send, startChatApp, textsOf, uuidOf, type ChatApp, type Person } from './chat-app.js';
 
 let app: ChatApp;
 let person: Person;
@@ -20,8 +19,20 @@ test('202: a message is answered, and the answer is stored', async () => {
   expect(receipt).toMatchObject({ executionId: expect.stringMatching(/^exec_/), sequence: 2, chat: expect.stringMatching(/^chat_/), turn: expect.stringMatching(/^turn_/) });
 
   const { turn, response } = await endOf(person, receipt);
-  expect(response).toMatchObject({ id: receipt.turn, status: 'completed', error: null, output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Day one: the Forum.' }] }] });
-  expect(turn).toMatchObject({ id: receipt.turn, status: { _tag: 'Completed' }, settings: { mode: 'build' }, steps: 1, usage: { inputTokens: 9, outputTokens: 3 }, executionId: receipt.executionId });
+  expect(response).toMatchObject({
+    id: receipt.turn,
+    status: 'completed',
+    error: null,
+    output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Day one: the Forum.' }] }],
+  });
+  expect(turn).toMatchObject({
+    id: receipt.turn,
+    status: { _tag: 'Completed' },
+    settings: { mode: 'build' },
+    steps: 1,
+    usage: { inputTokens: 9, outputTokens: 3 },
+    executionId: receipt.executionId,
+  });
   expect(turn.items).toHaveLength(2);
   expect(turn.input).toEqual([turn.items[0]]);
   expect(turn.completedAt).toBeGreaterThanOrEqual(turn.startedAt);
@@ -29,9 +40,17 @@ test('202: a message is answered, and the answer is stored', async () => {
   const events = await eventsOf(person, receipt.executionId);
   expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index + 1));
   expect(events[1]!.body).toMatchObject({ _tag: 'Input', turn: receipt.turn });
-  expect(events.filter(({ body }) => body._tag === 'Text').map(({ body }) => body.delta).join('')).toBe('Day one: the Forum.');
+  expect(
+    events
+      .filter(({ body }) => body._tag === 'Text')
+      .map(({ body }) => body.delta)
+      .join(''),
+  ).toBe('Day one: the Forum.');
   expect(events.filter(({ body }) => body._tag === 'Item').map(({ body }) => body.item.seq)).toEqual([1, 2]);
-  expect(events.slice(-2).map(({ body }) => body)).toEqual([{ _tag: 'Result', turn: receipt.turn }, { _tag: 'State', state: 'completed' }]);
+  expect(events.slice(-2).map(({ body }) => body)).toEqual([
+    { _tag: 'Result', turn: receipt.turn },
+    { _tag: 'State', state: 'completed' },
+  ]);
 });
 
 test('200: the chat, its list, its items and its turns tell the same', async () => {
@@ -53,7 +72,10 @@ test('200: the chat, its list, its items and its turns tell the same', async () 
     open: { delegations: 0, requests: 0, reminders: 0 },
   });
   const list = (await person.call('GET', `/v1/chats?bot=${bot}&kind=direct`)).body;
-  expect(list).toMatchObject({ items: [{ chat: body.chat, status: 'Completed', response: { id: second.turn, status: 'completed' }, executionId: second.executionId }], next: null });
+  expect(list).toMatchObject({
+    items: [{ chat: body.chat, status: 'Completed', response: { id: second.turn, status: 'completed' }, executionId: second.executionId }],
+    next: null,
+  });
   expect((await person.call('GET', '/v1/chats?kind=task')).body.items).toEqual([]);
 
   const newest = (await person.call('GET', `/v1/chats/${first.chat}/items?limit=3`)).body;
@@ -99,7 +121,11 @@ test('202: twenty first messages at once make one chat and lose none', async () 
   const settled = await person.call('GET', `/v1/chats/${chat}`);
   const { items } = (await person.call('GET', `/v1/chats/${chat}/items?limit=100`)).body;
   expect(settled.status).toBe(200);
-  expect(textsOf(items).filter((text) => text.startsWith('message')).sort()).toEqual(Array.from({ length: 20 }, (_, index) => `message ${index}`).sort());
+  expect(
+    textsOf(items)
+      .filter((text) => text.startsWith('message'))
+      .sort(),
+  ).toEqual(Array.from({ length: 20 }, (_, index) => `message ${index}`).sort());
 });
 
 test('202: the three ways to write a text are one input; another one with the same key is not', async () => {
@@ -129,7 +155,16 @@ test('202: the receipt comes again after the bot was deleted; a new message does
 
 test('202: several messages in one input are items of their own, in order', async () => {
   app.provider.answer({ text: ['Yes.'] });
-  const receipt = await send(person, bot, [{ role: 'user', content: 'a' }, { role: 'user', content: [{ type: 'input_text', text: 'b' }, { type: 'input_text', text: 'c' }] }]);
+  const receipt = await send(person, bot, [
+    { role: 'user', content: 'a' },
+    {
+      role: 'user',
+      content: [
+        { type: 'input_text', text: 'b' },
+        { type: 'input_text', text: 'c' },
+      ],
+    },
+  ]);
   const { turn } = await endOf(person, receipt);
   expect(turn.input).toHaveLength(2);
   expect(textsOf((await person.call('GET', `/v1/chats/${receipt.chat}/turns/${receipt.turn}/items`)).body.items)).toEqual(['a', 'bc', 'Yes.']);
@@ -187,12 +222,11 @@ test('400: a file part names no file', async () => {
 });
 
 test('403 and 404: a bot that may be read takes no work without the right; one that may not be read is not there', async () => {
-  const member = (await person.call('POST', '/v1/organization/members', { name: 'Max', role: 'member' })).body;
-  const max: Person = { ...person, token: member.token, call: async (method, path, body) => (await app.otherToken({ ...person, memberUuid: uuidOf(member.id) })).call(method, path, body) };
+  const max = await app.member(person);
   const message = { input: 'x', commandKey: 'k' };
   expect(await max.call('POST', `/v1/bots/${bot}/messages`, message)).toMatchObject({ status: 404, body: { _tag: 'BotNotFound' } });
   expect((await max.call('POST', `/v1/bots/bot_nonsense/messages`, message)).text).toBe((await max.call('POST', `/v1/bots/${bot}/messages`, message)).text);
-  const granted = await person.call('PUT', `/v1/bots/${bot}/grants`, { expected: 1, grants: [{ member: member.id, rights: ['read'] }] });
+  const granted = await person.call('PUT', `/v1/bots/${bot}/grants`, { expected: 1, grants: [{ member: max.memberId, rights: ['read'] }] });
   expect(granted.status).toBe(200);
   expect(await max.call('POST', `/v1/bots/${bot}/messages`, message)).toMatchObject({ status: 403, body: { _tag: 'Forbidden' } });
   expect((await max.call('GET', '/v1/chats')).body.items).toEqual([]);
@@ -201,7 +235,10 @@ test('403 and 404: a bot that may be read takes no work without the right; one t
 test('400: a bot whose model is gone makes no chat', async () => {
   const gone = await app.bot(person, { model: { provider: 'development', model: 'mock-text' } });
   await app.outside.query(`update bot set model = '{"_tag":"Config.Selection","provider":"nobody","model":"x"}' where id = $1`, [uuidOf(gone)]);
-  expect(await person.call('POST', `/v1/bots/${gone}/messages`, { input: 'x', commandKey: 'k' })).toMatchObject({ status: 400, body: { _tag: 'ChatModelInvalid', reason: 'provider-not-found' } });
+  expect(await person.call('POST', `/v1/bots/${gone}/messages`, { input: 'x', commandKey: 'k' })).toMatchObject({
+    status: 400,
+    body: { _tag: 'ChatModelInvalid', reason: 'provider-not-found' },
+  });
   expect((await person.call('GET', '/v1/chats')).body.items).toEqual([]);
 });
 
@@ -212,8 +249,11 @@ test('200: what a model writes is stored and returned, also where no database co
   expect(response.status).toBe('completed');
   const text: string = response.output[0].content[0].text;
   expect(text.startsWith('a\ufffdb')).toBe(true);
-  expect(text.isWellFormed()).toBe(true);
-  const streamed = (await eventsOf(person, receipt.executionId)).filter(({ body }) => body._tag === 'Text').map(({ body }) => body.delta).join('');
+  expect(text).not.toMatch(/\p{Surrogate}/u);
+  const streamed = (await eventsOf(person, receipt.executionId))
+    .filter(({ body }) => body._tag === 'Text')
+    .map(({ body }) => body.delta)
+    .join('');
   expect(streamed).toBe(text);
 });
 
@@ -226,7 +266,3 @@ test('nothing that was said stands in the database in the open', async () => {
   expect(rows[0]!.dump).not.toContain('heliotrope');
   expect(rows[0]!.dump).not.toContain(Buffer.from('heliotrope').toString('hex'));
 });
-
-function uuidOf(publicId: string): string {
-  return fromPublicId(publicId.startsWith('mem_') ? 'member' : 'bot', publicId)!;
-}

@@ -19,7 +19,8 @@ export class BotMessagesController {
   @ApiOperation({
     operationId: 'sendBotMessage',
     summary: 'Send a message to a bot',
-    description: 'The message goes to your direct chat with this bot; the first one makes the chat. The answer does not wait for the bot: observe the execution, then read the turn.',
+    description:
+      'The message goes to your direct chat with this bot; the first one makes the chat. The answer does not wait for the bot: observe the execution, then read the turn.',
   })
   @ApiParam({ name: 'botId' })
   @ApiAcceptedResponse({ type: MessageReceiptView })

@@ -45,7 +45,13 @@ export class ChatsController {
     const page = { after: query.after === undefined ? null : fromPublicId('chat', query.after), limit: query.limit + 1 };
     const { rows, details } = await read(this.db, identity.context, async (tx) => {
       const found = await listOverviews(tx, identity, filter, page);
-      return { rows: found, details: await detailTurns(tx, found.map(({ turn }) => turn).filter((turn) => turn !== null)) };
+      return {
+        rows: found,
+        details: await detailTurns(
+          tx,
+          found.map(({ turn }) => turn).filter((turn) => turn !== null),
+        ),
+      };
     });
     return pageOf(
       rows,

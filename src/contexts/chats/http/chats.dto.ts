@@ -74,12 +74,20 @@ export class TurnErrorView {
 class MessageItem {
   @ApiProperty({ enum: ['message'] }) type: 'message';
   @ApiProperty({ enum: ['user', 'assistant'] }) role: string;
-  @ApiProperty({ type: 'array', items: { type: 'object', required: ['type'], properties: { type: { type: 'string', enum: ['input_text', 'input_image', 'input_file', 'output_text'] }, text: { type: 'string' }, file: { type: 'string' } } } })
+  @ApiProperty({
+    type: 'array',
+    items: {
+      type: 'object',
+      required: ['type'],
+      properties: { type: { type: 'string', enum: ['input_text', 'input_image', 'input_file', 'output_text'] }, text: { type: 'string' }, file: { type: 'string' } },
+    },
+  })
   content: object[];
 }
 class ReasoningItem {
   @ApiProperty({ enum: ['reasoning'] }) type: 'reasoning';
-  @ApiProperty({ type: 'array', items: { type: 'object', required: ['type', 'text'], properties: { type: { type: 'string', enum: ['summary_text'] }, text: { type: 'string' } } } }) summary: object[];
+  @ApiProperty({ type: 'array', items: { type: 'object', required: ['type', 'text'], properties: { type: { type: 'string', enum: ['summary_text'] }, text: { type: 'string' } } } })
+  summary: object[];
 }
 class FunctionCallItem {
   @ApiProperty({ enum: ['function_call'] }) type: 'function_call';

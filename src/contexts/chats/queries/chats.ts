@@ -40,7 +40,10 @@ export async function lockOwnChat(tx: Tx, who: Identity, chatId: string): Promis
 }
 
 const lockDirect = async (tx: Tx, who: Identity, botId: string): Promise<ChatRow | null> => {
-  const [row] = await tx.query<ChatRow[]>(`select ${chatColumns} from chat where ${ownChat} and chat.bot_id = $2 and chat.kind = 'direct' for no key update`, [who.memberId, botId]);
+  const [row] = await tx.query<ChatRow[]>(`select ${chatColumns} from chat where ${ownChat} and chat.bot_id = $2 and chat.kind = 'direct' for no key update`, [
+    who.memberId,
+    botId,
+  ]);
   return row ?? null;
 };
 

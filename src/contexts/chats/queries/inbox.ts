@@ -39,7 +39,13 @@ const takesInput = (state: ExecutionState | undefined): boolean => state === 'qu
 export async function lockInbox(tx: Tx, { advancing, waiting }: OpenTurns, author: Author): Promise<Inbox> {
   const own = (turn: OpenTurn): boolean => turn.author.memberId === author.memberId && turn.author.tokenId === author.tokenId;
   const touched = [advancing, ...waiting].filter((turn): turn is OpenTurn => turn !== null && own(turn));
-  const heads = touched.length === 0 ? [] : await lockHeads(tx, touched.map(({ executionId }) => executionId));
+  const heads =
+    touched.length === 0
+      ? []
+      : await lockHeads(
+          tx,
+          touched.map(({ executionId }) => executionId),
+        );
   const states = new Map(heads.map(({ id, state }) => [id, state]));
   const isStopping = (turn: OpenTurn): boolean => own(turn) && !takesInput(states.get(turn.executionId));
   return {

@@ -22,7 +22,8 @@ const columns = `item.id, item.chat_id, item.seq, item.turn_id, item.step, item.
 
 const bindingOf = (itemId: string) => ({ table: 'chat_item', record: itemId });
 export const sealContent = (key: OrganizationKey, itemId: string, content: ItemContent): Buffer => key.seal(bindingOf(itemId), JSON.stringify(content));
-export const openContent = (key: OrganizationKey, item: Pick<ItemRow, 'id' | 'content'>): ItemContent => JSON.parse(key.open(bindingOf(item.id), item.content).toString('utf8')) as ItemContent;
+export const openContent = (key: OrganizationKey, item: Pick<ItemRow, 'id' | 'content'>): ItemContent =>
+  JSON.parse(key.open(bindingOf(item.id), item.content).toString('utf8')) as ItemContent;
 
 /** Input is what the bot was given: a person's message or a notice. */
 export const isInput = (item: Pick<ItemRow, 'input_id' | 'notice_kind'>): boolean => item.input_id !== null || item.notice_kind !== null;
@@ -35,7 +36,8 @@ export const originOf = (place: { readonly chatId: string; readonly turnId: stri
 });
 
 /** Everything that a model reads, in order. The work that reads it was admitted under the chat's rights. */
-export const readHistory = (tx: ReadTx, chatId: string): Promise<ItemRow[]> => tx.query<ItemRow[]>(`select ${columns} from chat_item item where item.chat_id = $1 order by item.seq`, [chatId]);
+export const readHistory = (tx: ReadTx, chatId: string): Promise<ItemRow[]> =>
+  tx.query<ItemRow[]>(`select ${columns} from chat_item item where item.chat_id = $1 order by item.seq`, [chatId]);
 
 /** One page, the newest first. The cursor is an item. */
 export const listItems = (tx: ReadTx, who: Identity, chatId: string, page: { readonly before: string | null; readonly limit: number }): Promise<ItemRow[]> =>

@@ -14,7 +14,7 @@ import { readUnreadInputs, type UnreadInput } from '../queries/inputs.js';
 import { openContent, originOf, readHistory, sealContent } from '../queries/items.js';
 import { openTodoList, sealTodoList, type TodoList } from '../queries/todos.js';
 import { turnColumns, type TurnRow } from '../queries/turns.js';
-import type { TurnCursor } from './turn-cursor.js';
+import { chatOf, type TurnCursor } from './turn-cursor.js';
 
 export type Entry = { readonly turnId: string; readonly step: number; readonly content: ItemContent };
 
@@ -41,32 +41,37 @@ export type Conversation = {
 
 const keptAs = 'conversation';
 
-/** The chat that the advancing turn writes to, and the turn itself. */
-export async function readChatOfTurn(tx: ReadTx, turnId: string): Promise<{ readonly chat: ChatRow; readonly turn: TurnRow }> {
-  const [turn] = await tx.query<TurnRow[]>(`select ${turnColumns} from chat_turn turn where turn.id = $1`, [turnId]);
-  const [chat] = turn ? await tx.query<ChatRow[]>(`select ${chatColumns} from chat where chat.id = $1`, [turn.chat_id]) : [];
-  if (!turn || !chat) throw new Error('the chat of a turn is not there');
+/** The chat that a turn belongs to, and the turn itself. */
+export async function readChatOfTurn(tx: ReadTx, chatId: string, turnId: string): Promise<{ readonly chat: ChatRow; readonly turn: TurnRow }> {
+  // Sent together: the pools pipeline.
+  const [[chat], [turn]] = await Promise.all([
+    tx.query<ChatRow[]>(`select ${chatColumns} from chat where chat.id = $1`, [chatId]),
+    tx.query<TurnRow[]>(`select ${turnColumns} from chat_turn turn where turn.id = $1 and turn.chat_id = $2`, [turnId, chatId]),
+  ]);
+  if (!chat || !turn) throw new Error('the chat of a turn is not there');
   return { chat, turn };
 }
 
 /** The first look of an owner reads everything; later ones only what others may have changed: inputs and the todo list. */
 export async function openConversation(tx: ReadTx, key: OrganizationKey, run: PhaseRun<TurnCursor>): Promise<Conversation> {
-  const { turnId } = run.execution.cursor;
+  const { cursor, subjectId } = run.execution;
   const kept = run.kept.get(keptAs) as Conversation | undefined;
-  const { chat, turn } = await readChatOfTurn(tx, turnId);
-  const unread = await readUnreadInputs(tx, key, turnId);
+  const [{ chat, turn }, unread, rows] = await Promise.all([
+    readChatOfTurn(tx, chatOf(subjectId), cursor.turnId),
+    readUnreadInputs(tx, key, cursor.turnId),
+    kept ? [] : readHistory(tx, chatOf(subjectId)),
+  ]);
   if (kept) {
     kept.unread = unread.filter(({ id }) => !kept.taken.has(id));
     // A version that this owner has not seen is a person's change; an older one is this owner's own, still on its way.
     if (chat.todos_version > kept.todosVersion) Object.assign(kept, { todos: openTodoList(key, chat), todosVersion: chat.todos_version });
     return kept;
   }
-  const rows = await readHistory(tx, chat.id);
   const opened: Conversation = {
     chatId: chat.id,
     botId: chat.bot_id,
     model: turn.settings.model ?? null,
-    turnId,
+    turnId: turn.id,
     entries: rows.map((row) => ({ turnId: row.turn_id, step: row.step, content: openContent(key, row) })),
     itemCount: chat.item_count,
     steps: turn.steps,

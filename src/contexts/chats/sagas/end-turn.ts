@@ -13,7 +13,7 @@ import { noTodos } from '../queries/todos.js';
 import { advanceTurn, authorOf, type TurnRow } from '../queries/turns.js';
 import { itemsOf, readChatOfTurn, record } from './conversation.js';
 import { turnEnded } from './interrupt.saga.js';
-import type { TurnCursor } from './turn-cursor.js';
+import { chatOf, type TurnCursor } from './turn-cursor.js';
 
 type Ending = {
   readonly chat: ChatRow;
@@ -26,11 +26,13 @@ type Ending = {
 };
 
 /** The chat is locked, so what is read here stays so until the end is written. */
-async function readEnding(tx: Tx, key: OrganizationKey, { cursor }: Stored<TurnCursor>): Promise<Ending> {
-  const { chat, turn } = await readChatOfTurn(tx, cursor.turnId);
-  const unread = await readUnreadInputs(tx, key, turn.id);
+async function readEnding(tx: Tx, key: OrganizationKey, { cursor, subjectId }: Stored<TurnCursor>): Promise<Ending> {
+  const [{ chat, turn }, unread, [row]] = await Promise.all([
+    readChatOfTurn(tx, chatOf(subjectId), cursor.turnId),
+    readUnreadInputs(tx, key, cursor.turnId),
+    tx.query<{ interrupt_ids: string[] }[]>(`select interrupt_ids from chat_turn where id = $1`, [cursor.turnId]),
+  ]);
   const waiting = (await readOpenTurns(tx, chat)).waiting.filter(({ id }) => id !== turn.id);
-  const [row] = await tx.query<{ interrupt_ids: string[] }[]>(`select interrupt_ids from chat_turn where id = $1`, [turn.id]);
   const advanced = chat.running_turn_id === turn.id;
   const ending = { author: authorOf(turn), began: turn.state !== 'queued', advanced, unread: unread.map(({ number }) => number) };
   return { chat, turn, advanced, unread, waiting, interrupts: row?.interrupt_ids ?? [], plan: afterTurn(ending, waiting.map(toWaiting)) };
@@ -108,7 +110,8 @@ async function closeTurn(tx: Tx, { chat, turn, advanced }: Ending, { as, failure
 async function returnInputs(tx: Tx, key: OrganizationKey, stored: Stored<TurnCursor>, { chat, turn, unread, waiting, plan }: Ending): Promise<AdmittedTurn | null> {
   const { returns, next } = plan;
   if (returns._tag === 'Nothing') return null;
-  const target = returns._tag === 'ToWaiting' ? { turnId: returns.turn, executionId: executionOf(waiting, returns.turn) } : await admitSuccessor(tx, stored, chat, turn, next._tag === 'New');
+  const target =
+    returns._tag === 'ToWaiting' ? { turnId: returns.turn, executionId: executionOf(waiting, returns.turn) } : await admitSuccessor(tx, stored, chat, turn, next._tag === 'New');
   await moveInputs(tx, unread, target.turnId);
   const [input, into, executionId] = [(id: string) => toPublicId('input', id), toPublicId('turn', target.turnId), toPublicId('execution', target.executionId)];
   for (const { id } of unread) {

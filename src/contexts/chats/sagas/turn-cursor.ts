@@ -36,3 +36,9 @@ export function progressOf(cursor: TurnCursor): TurnProgress {
   if (!cursor.progress) throw new Error('a phase of a turn that has not begun');
   return cursor.progress;
 }
+
+/** Every turn belongs to a chat. */
+export function chatOf(subjectId: string | null): string {
+  if (subjectId === null) throw new Error('a turn without a chat');
+  return subjectId;
+}

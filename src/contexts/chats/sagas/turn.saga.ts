@@ -8,7 +8,7 @@ import { ModelStep } from './phases/model-step.js';
 import { PrepareTurn } from './phases/prepare-turn.js';
 import { RemindOfTodos } from './phases/remind-of-todos.js';
 import { ToolStep } from './phases/tool-step.js';
-import { turnWorkflow, type TurnCursor } from './turn-cursor.js';
+import { chatOf, turnWorkflow, type TurnCursor } from './turn-cursor.js';
 
 /** One pass of the bot: it reads its inputs, then asks the model and runs tools by turns until there is an answer. */
 @Injectable()
@@ -47,9 +47,4 @@ export class TurnSaga implements Saga<TurnCursor> {
   async end(tx: Tx, turn: Stored<TurnCursor>, outcome: Outcome): Promise<void> {
     await endTurn(tx, await this.sealer.keyOf(turn.context.organizationId), turn, outcome);
   }
-}
-
-function chatOf(subjectId: string | null): string {
-  if (subjectId === null) throw new Error('a turn without a chat');
-  return subjectId;
 }

@@ -11,11 +11,10 @@ import { addUsage } from '@core/usage.js';
 import type { PhaseRun } from '@engine/phase.js';
 import type { OrganizationKey } from '@engine/sealing.js';
 import { ResolveModelQuery } from '@contexts/models/public/resolve-model.query.js';
-import { read } from '@platform/database/transact.js';
 import { ErrorRecords } from '@platform/observability/error-records.js';
 import { Sealer } from '@platform/secrets/sealer.js';
-import { findAgent } from '../agent.js';
-import { itemsOf, openConversation, record, type Conversation } from '../conversation.js';
+import { openTurn } from '../agent.js';
+import { itemsOf, record, type Conversation } from '../conversation.js';
 import { askModel, categoryOfModel, requestOf } from '../model-call.js';
 import { progressOf, type TurnCursor } from '../turn-cursor.js';
 import { recordFailure } from '../turn-failure.js';
@@ -55,17 +54,17 @@ export class ModelStepHandler implements ICommandHandler<ModelStep> {
     const now = run.wake.now.getTime() + (performance.now() - began);
     const delayMs = retryDelayMs(result, attempt, Math.random(), retries);
     if (delayMs === null) return this.fail(run, talk, question.key, result);
-    run.finish({ ...run.execution.cursor, consumed: attempt, retryAt: Math.ceil(now + delayMs) }, record(talk, question.key, { step, items: [], usage: addUsage(talk.usage, usage) }).rows);
+    run.finish(
+      { ...run.execution.cursor, consumed: attempt, retryAt: Math.ceil(now + delayMs) },
+      record(talk, question.key, { step, items: [], usage: addUsage(talk.usage, usage) }).rows,
+    );
   }
 
   /** `null`: the turn may not go on, and that is saved. */
   private async prepare(run: PhaseRun<TurnCursor>): Promise<Question | null> {
     const { context, cursor } = run.execution;
     const key = await this.sealer.keyOf(context.organizationId);
-    const { talk, agent } = await read(this.db, context, async (tx) => {
-      const opened = await openConversation(tx, key, run);
-      return { talk: opened, agent: await findAgent(tx, key, this.queries, run, opened.botId) };
-    });
+    const { talk, agent } = await openTurn(this.db, this.queries, key, run);
     if (!agent.ok) return this.giveUp(run, agent.failure._tag, new Error(`the turn may not go on: ${agent.failure._tag}`));
     const selection = talk.model ?? agent.value.model;
     const model = await this.queries.execute(new ResolveModelQuery(context, selection));

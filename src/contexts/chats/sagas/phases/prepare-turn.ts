@@ -3,11 +3,10 @@ import { InjectDataSource } from '@nestjs/typeorm';
 import { DataSource } from 'typeorm';
 import { newTurn } from '@core/turn.js';
 import type { PhaseRun } from '@engine/phase.js';
-import { read } from '@platform/database/transact.js';
 import { ErrorRecords } from '@platform/observability/error-records.js';
 import { Sealer } from '@platform/secrets/sealer.js';
-import { findAgent } from '../agent.js';
-import { itemsOf, openConversation, record } from '../conversation.js';
+import { keepOpened, openTurn } from '../agent.js';
+import { itemsOf, record } from '../conversation.js';
 import type { TurnCursor } from '../turn-cursor.js';
 import { recordFailure } from '../turn-failure.js';
 
@@ -28,14 +27,13 @@ export class PrepareTurnHandler implements ICommandHandler<PrepareTurn> {
   async execute({ run }: PrepareTurn): Promise<void> {
     const { context, cursor } = run.execution;
     const key = await this.sealer.keyOf(context.organizationId);
-    const { talk, agent } = await read(this.db, context, async (tx) => {
-      const opened = await openConversation(tx, key, run);
-      return { talk: opened, agent: await findAgent(tx, key, this.queries, run, opened.botId) };
-    });
+    const opened = await openTurn(this.db, this.queries, key, run);
+    const { talk, agent } = opened;
     const inputs = talk.unread;
     const { rows, events } = record(talk, key, { step: 1, items: itemsOf(inputs), inputs });
     run.emit(...events);
     const failure = agent.ok ? null : recordFailure(this.records, run, agent.failure._tag, new Error(`the turn may not begin: ${agent.failure._tag}`));
+    keepOpened(run, opened);
     run.finish({ ...cursor, progress: newTurn(agent.ok ? agent.value.maxSteps : 1), failure }, rows);
   }
 }
