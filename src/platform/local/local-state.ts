@@ -26,7 +26,11 @@ export async function readLocalState(folder = stateFolder()): Promise<LocalState
   }
 }
 
-export const writeLocalState = (state: LocalState, folder = stateFolder()): Promise<void> => writePrivateFile(join(folder, 'local.json'), `${JSON.stringify(state, null, 2)}\n`);
+export async function writeLocalState(state: LocalState, folder = stateFolder()): Promise<void> {
+  // A start with a database and keys of its own has made no folder yet.
+  await mkdir(folder, { recursive: true });
+  await writePrivateFile(join(folder, 'local.json'), `${JSON.stringify(state, null, 2)}\n`);
+}
 
 /** The key that seals a development server's data. Made once: another one could not open what this one sealed. */
 export async function developmentKeys(folder = stateFolder()): Promise<Config['encryptionKeys']> {
