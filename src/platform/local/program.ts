@@ -30,39 +30,51 @@ export const configOrFailure = (loaded: Result<Config, BadVariable>): Config => 
   throw new StartFailure(`${loaded.failure.variable} ${loaded.failure.expected}.`);
 };
 
+/** Ends a start at its next step, once the process was told to stop. */
+class Stopped extends Error {}
+
 /**
  * Runs an entry point. SIGINT and SIGTERM close what is open and end the process, at any moment of its start too; a second one ends it
  * at once. A start that fails says why in one line and exits with 1. A `start` that returns `ended` ends the process.
  */
-export async function runProgram(start: (program: Program) => Promise<'runs' | 'ended'>, say = (line: string) => void process.stdout.write(`${line}\n`)): Promise<void> {
+export async function runProgram(start: (program: Program) => Promise<'runs' | 'ended'>): Promise<void> {
   const open: (() => Promise<unknown>)[] = [];
-  let stopping: Promise<void> | null = null;
-  const program: Program = { progress: (line) => (stopping ? undefined : say(line)), onStop: (close) => void open.push(close), graceMs: 0 };
+  let stopping = false;
+  const goOn = (): void => {
+    if (stopping) throw new Stopped();
+  };
+  const say = (line: string): void => void process.stdout.write(`${line}\n`);
+  const program: Program = {
+    progress: (line) => (goOn(), say(line)),
+    onStop: (close) => (open.push(close), goOn()),
+    graceMs: 0,
+  };
 
   const closeAll = async (): Promise<void> => {
     for (let close = open.pop(); close; close = open.pop()) await close().catch((error: unknown) => process.stderr.write(`While stopping: ${describe(error)}\n`));
   };
-  const end = (code: number): void => {
-    // What a library keeps open must not keep the process: everything of ours is closed.
-    process.exit(code);
-  };
+  // What a library keeps open must not keep the process: everything of ours is closed by then.
+  const end = (code: number): void => process.exit(code);
+  let started: Promise<unknown> = Promise.resolve();
   const stop = (): void => {
     if (stopping) return end(1);
     say('Stopping');
-    setTimeout(() => end(1), closingMs + program.graceMs).unref();
-    stopping = closeAll().then(() => end(0));
+    stopping = true;
+    setTimeout(end, closingMs + program.graceMs, 1).unref();
+    // A start that is under way has opened what only its own next step tells of.
+    void started.catch(() => undefined).then(closeAll).then(() => end(0)); // prettier-ignore
   };
   // Whoever read our lines may have gone.
   process.stdout.on('error', () => undefined);
   process.on('SIGINT', stop).on('SIGTERM', stop);
 
   try {
-    if ((await start(program)) === 'runs') return;
+    started = start(program);
+    if ((await started) === 'runs' || stopping) return;
     await closeAll();
     end(0);
   } catch (error) {
-    // The failure of a start that is being stopped is the stop's own doing.
-    if (stopping) return stopping;
+    if (stopping) return;
     process.stderr.write(`OpenBot cannot start. ${describe(error)}\n`);
     await closeAll();
     end(1);

@@ -25,8 +25,12 @@ export async function serve(module: DynamicModule, config: PreparedConfig, progr
   program.onStop(() => app.close());
   app.useLogger(app.get(Logger));
   configureHttp(app, config);
+  await app.init();
   try {
+    // The framework would report a taken port a second time, in its own words.
+    app.useLogger(false);
     await app.listen(config.port, config.host);
+    app.useLogger(app.get(Logger));
   } catch (error) {
     const fault = portFaults[(error as NodeJS.ErrnoException).code ?? ''];
     throw fault ? new StartFailure(`Port ${config.port} of ${config.host} ${fault} with PORT, for example PORT=${config.port === 3001 ? 3002 : 3001}.`) : error;

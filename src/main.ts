@@ -1,0 +1,31 @@
+import 'reflect-metadata';
+import { loadConfig } from '@platform/config/env.js';
+import { readLocalState, writeLocalState } from '@platform/local/local-state.js';
+import { prepare } from '@platform/local/prepare.js';
+import { configOrFailure, runProgram } from '@platform/local/program.js';
+import { welcome } from '@platform/local/welcome.js';
+
+/** Loading these takes longer than anything else of a start, so it goes on while the database starts. */
+const loadServer = () => Promise.all([import('./app.module.js'), import('@platform/local/serve.js'), import('@contexts/sign-in/public/provision-development.command.js'), import('@nestjs/cqrs')]);
+
+void runProgram(async (program) => {
+  const config = configOrFailure(loadConfig());
+  let loading: ReturnType<typeof loadServer> | undefined;
+  const load = (): ReturnType<typeof loadServer> => (loading ??= loadServer());
+
+  const prepared = await prepare(config, program, () => void load().catch(() => undefined));
+  const [{ AppModule }, { serve, work }, { ProvisionDevelopmentCommand }, { CommandBus }] = await load();
+  if (!prepared.roles.api) {
+    await work(AppModule.register(prepared), program);
+    program.progress(`The worker ${prepared.nodeName} is ready`);
+    return 'runs';
+  }
+  const { app, url } = await serve(AppModule.register(prepared), prepared, program);
+  if (!prepared.production) {
+    const known = await readLocalState();
+    const state = { url, ...(await app.get(CommandBus).execute(new ProvisionDevelopmentCommand(known?.token ?? null))) };
+    await writeLocalState(state);
+    program.progress(welcome(state));
+  }
+  return 'runs';
+});
