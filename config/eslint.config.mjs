@@ -6,7 +6,7 @@ const tests = ['**/*.spec.ts', 'test/**/*.ts'];
 const restrict = (...names) => ['error', ...names.map((name) => house.syntax[name])];
 
 export default tseslint.config(
-  { ignores: ['**/node_modules/', 'dist/', 'coverage/', '.openbot/', 'libs/client/generated/'] },
+  { ignores: ['**/node_modules/', '**/dist/', 'coverage/', '.openbot/', 'libs/client/generated/'] },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   {
     files: ['**/*.{js,cjs,mjs}'],

@@ -4,10 +4,12 @@ import { openRealApp } from './real-app.js';
 import { listClasses, type FoundClass } from './source-files.js';
 
 const classes = listClasses();
-const messages = classes.filter(({ base }) => base === 'Command' || base === 'Query');
 const handledBy = ({ decorators }: FoundClass): string[] =>
   decorators.filter(({ name }) => name === 'CommandHandler' || name === 'QueryHandler').flatMap(({ argument }) => (argument ? [argument] : []));
 const handlers = classes.filter((found) => handledBy(found).length > 0);
+// A phase is a command that returns nothing to its caller, so it extends nothing: it is one by its place.
+const isPhase = (found: FoundClass): boolean => found.file.includes('/sagas/phases/') && !handlers.includes(found);
+const messages = classes.filter((found) => found.base === 'Command' || found.base === 'Query' || isPhase(found));
 const at = ({ file, name }: FoundClass): string => `${name} (${file})`;
 const repeated = (names: readonly string[]): string[] => names.filter((name, index) => names.indexOf(name) !== index);
 
