@@ -22,6 +22,7 @@ export class Claimer {
     private readonly known: readonly string[],
     private readonly node: string,
     private readonly epoch: string,
+    private readonly answerMs: number,
   ) {}
 
   /** Claims up to `slots`; `running` claims are in progress, `stalls` says of one whether it has committed nothing yet. */
@@ -50,8 +51,10 @@ export class Claimer {
     return { claimed, nextInMs: null };
   }
 
+  /** A claim whose answer does not come within a lease is as good as unknown: what it took is given back as an orphan. */
   private async ask(limit: number, alone: boolean): Promise<Claimed[]> {
-    const { rows } = await this.pool.query<ClaimRow>({ ...claimStatement, values: [this.known, this.node, this.epoch, limit, alone] });
+    const question = { ...claimStatement, query_timeout: this.answerMs, values: [this.known, this.node, this.epoch, limit, alone] };
+    const { rows } = await this.pool.query<ClaimRow>(question);
     return rows.map(toClaimed);
   }
 }

@@ -89,10 +89,12 @@ export class ExecutionWriter {
     this.draft.dropUnsaved();
   }
 
-  /** Whoever reads what is stored has dealt with a refusal in the background, also one on its way; any other error there is still to be thrown. */
-  async forgetRefusals(): Promise<void> {
+  /** What a write in the background met, also one on its way: whoever reads what is stored deals with it. */
+  async takeBroken(): Promise<unknown> {
     await this.tail;
-    if (this.broken instanceof CommitRefused) this.broken = null;
+    const { broken } = this;
+    this.broken = null;
+    return broken;
   }
 
   /** Keeps a change for the next write. One that is held already goes out first, alone: phases become durable in order. */

@@ -220,13 +220,14 @@ export class Fiber {
   /** What is stored decides how to go on: another owner's claim, a cancel, new signals. */
   private async reread(refusal: CommitRefused | null): Promise<void> {
     const before = { state: this.head.state, signals: this.head.signalCount, cancel: this.head.cancelNumber };
-    await this.writer.forgetRefusals();
+    const background = await this.writer.takeBroken();
     if (this.stopped === 'lost') return void (this.released = true);
     this.stop = new AbortController();
     if (this.stopped !== 'shutdown') this.stopped = null;
     const mine = await this.reload();
     if (!mine) return;
     const moved = before.state !== this.head.state || before.signals !== this.head.signalCount || before.cancel !== this.head.cancelNumber;
+    if (background && !(background instanceof CommitRefused)) return this.failOrGiveUp(background, 'internal');
     if (refusal && !moved) this.failOrGiveUp(refusal, 'commit_refused');
   }
 

@@ -44,7 +44,7 @@ export class Runner {
     private readonly deps: RunnerDeps,
     private readonly options: RunnerOptions,
   ) {
-    this.claimer = new Claimer(deps.pool, deps.known, deps.liveness.node, deps.liveness.epoch);
+    this.claimer = new Claimer(deps.pool, deps.known, deps.liveness.node, deps.liveness.epoch, options.leaseMs);
     this.fiberDeps = { ...deps, isDraining: () => this.draining };
   }
 
