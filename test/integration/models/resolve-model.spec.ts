@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 async function start(env: Environment = {}): Promise<TestApp> {
-  const app = await startTestApp(database, env);
+  const app = await startTestApp(database, { OPENBOT_NODE: `models-${apps.length}`, ...env });
   apps.push(app);
   return app;
 }
