@@ -149,7 +149,7 @@ begin
   if p_rows ? 'inputs' then
     update chat_input i set taken_at = clock_timestamp(), taken_step = (p_rows->>'step')::int where i.turn_id = turn and i.taken_at is null and i.id in (select v::uuid from jsonb_array_elements_text(p_rows->'inputs') v);
   end if;
-  update chat_turn t set steps = (p_rows->>'steps')::int, usage = p_rows->'usage', item_count = t.item_count + added, first_seq = case when t.item_count = 0 then c.item_count + 1 else t.first_seq end,
+  update chat_turn t set steps = (p_rows->>'steps')::int, usage = nullif(p_rows->'usage', 'null'), item_count = t.item_count + added, first_seq = case when t.item_count = 0 then c.item_count + 1 else t.first_seq end,
     state = case when t.state = 'queued' then 'running' else t.state end, started_at = coalesce(t.started_at, clock_timestamp()) where t.id = turn;
   update chat x set revision = x.revision + 1, item_count = x.item_count + added,
     todos = case when p_rows ? 'todos' then decode(p_rows->'todos'->>'body', 'base64') else x.todos end,

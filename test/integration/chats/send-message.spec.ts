@@ -1,4 +1,4 @@
-import { endOf, eventsOf, newKey, send, startChatApp, textsOf, uuidOf, type ChatApp, type Person } from './chat-app.js';
+import { endOf, eventsOf, newKey, scripted, send, startChatApp, textsOf, uuidOf, type ChatApp, type Person } from './chat-app.js';
 
 let app: ChatApp;
 let person: Person;
@@ -91,6 +91,16 @@ test('200: the chat, its list, its items and its turns tell the same', async () 
   const items = (await person.call('GET', `/v1/chats/${first.chat}/turns/${second.turn}/items?limit=1`)).body;
   expect(textsOf(items.items)).toEqual(['b']);
   expect(textsOf((await person.call('GET', `/v1/chats/${first.chat}/turns/${second.turn}/items?after=${items.next}`)).body.items)).toEqual(['Two.']);
+});
+
+test('200: the models that a chat may use, and the one that it uses', async () => {
+  app.provider.answer({ text: ['Yes.'] });
+  const { chat, ...receipt } = await send(person, bot, 'hello');
+  await endOf(person, { chat, ...receipt });
+  const { status, body } = await person.call('GET', `/v1/chats/${chat}/models`);
+  expect({ status, body }).toMatchObject({ status: 200, body: { selected: { _tag: 'Config.Selection', ...scripted } } });
+  expect(body.providers).toContainEqual({ id: 'development', name: 'Development scenarios (simulated)' });
+  expect(body.models).toContainEqual(expect.objectContaining({ _tag: 'Config.Model', provider: 'development', id: 'mock-text', reasoningEfforts: [], serviceTiers: [] }));
 });
 
 test('202: the model reads the whole conversation', async () => {

@@ -13,8 +13,9 @@ import { findOwnChat } from '../queries/chats.js';
 import { listItems, listTurnItems } from '../queries/items.js';
 import { detailTurns, readOutput } from '../queries/turn-details.js';
 import { findTurn, listTurns } from '../queries/turns.js';
-import { ItemPage, ItemsQuery, TurnItemsQuery, TurnPage, TurnsQuery, TurnWithResponseView } from './chats.dto.js';
+import { TurnPage, TurnsQuery, TurnWithResponseView } from './chats.dto.js';
 import { readChatProblems } from './chats.problems.js';
+import { ItemPage, ItemsQuery, TurnItemsQuery } from './items.dto.js';
 import { toItemView, toResponseView, toTurnView } from './chats.view.js';
 
 const noChat = fail({ _tag: 'ChatNotFound' as const });

@@ -18,7 +18,8 @@ import { SendChatMessageCommand } from '../commands/send-chat-message.command.js
 import { findOverview, listOverviews } from '../queries/chat-overviews.js';
 import { findOwnChat } from '../queries/chats.js';
 import { detailTurns, readOutput } from '../queries/turn-details.js';
-import { ChatModelsView, ChatPage, ChatsQuery, ChatView } from './chats.dto.js';
+import { ChatModelsView } from './chat-models.dto.js';
+import { ChatPage, ChatsQuery, ChatView } from './chats.dto.js';
 import { interruptProblems, readChatProblems, sendChatMessageProblems } from './chats.problems.js';
 import { toChatView, toSummaryView } from './chats.view.js';
 import { InterruptBody, InterruptReceiptView, MessageReceiptView, messagesOf, SendMessageBody } from './messages.dto.js';

@@ -8,7 +8,8 @@ import { settingsOf, type ChatRow } from '../queries/chats.js';
 import { openContent, originOf, type ItemRow } from '../queries/items.js';
 import type { TurnDetails } from '../queries/turn-details.js';
 import type { TurnRow } from '../queries/turns.js';
-import type { ChatRecordView, ChatSummaryView, ChatView, ItemView, ResponseView, ShortResponseView, TurnView } from './chats.dto.js';
+import type { ChatRecordView, ChatSummaryView, ChatView, ResponseView, ShortResponseView, TurnView } from './chats.dto.js';
+import type { ItemView } from './items.dto.js';
 
 const toChatRecord = (chat: ChatRow): ChatRecordView => ({
   id: toPublicId('chat', chat.id),

@@ -15,9 +15,10 @@ import { findOverview } from '../queries/chat-overviews.js';
 import { findOwnChat } from '../queries/chats.js';
 import { openTodoList } from '../queries/todos.js';
 import { detailTurns, readOutput } from '../queries/turn-details.js';
-import { ChatView, ReplaceTodosBody, TodosView } from './chats.dto.js';
+import { ChatView } from './chats.dto.js';
 import { readChatProblems, replaceTodosProblems } from './chats.problems.js';
 import { toChatView } from './chats.view.js';
+import { ReplaceTodosBody, TodosView } from './todos.dto.js';
 
 @ApiTags('Chats')
 @Controller('v1/chats/:chatId/todos')
