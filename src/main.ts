@@ -6,7 +6,8 @@ import { configOrFailure, runProgram } from '@platform/local/program.js';
 import { welcome } from '@platform/local/welcome.js';
 
 /** Loading these takes longer than anything else of a start, so it goes on while the database starts. */
-const loadServer = () => Promise.all([import('./app.module.js'), import('@platform/local/serve.js'), import('@contexts/sign-in/public/provision-development.command.js'), import('@nestjs/cqrs')]);
+const loadServer = () =>
+  Promise.all([import('./app.module.js'), import('@platform/local/serve.js'), import('@contexts/sign-in/public/provision-development.command.js'), import('@nestjs/cqrs')]);
 
 void runProgram(async (program) => {
   const config = configOrFailure(loadConfig());

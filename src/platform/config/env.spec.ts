@@ -12,7 +12,17 @@ const load = (env: Environment): Config => {
 test('an empty environment is development with everything embedded', () => {
   const config = load({});
   expect(config).toBeInstanceOf(Config);
-  expect(config).toMatchObject({ production: false, port: 3000, host: '127.0.0.1', databaseUrl: null, encryptionKeys: [], roles: { api: true, worker: true }, wake: 'notify', leaseMs: 10_000, openai: null });
+  expect(config).toMatchObject({
+    production: false,
+    port: 3000,
+    host: '127.0.0.1',
+    databaseUrl: null,
+    encryptionKeys: [],
+    roles: { api: true, worker: true },
+    wake: 'notify',
+    leaseMs: 10_000,
+    openai: null,
+  });
 });
 
 test('an empty variable is an absent one', () => {
@@ -25,7 +35,12 @@ test('the first encryption key comes first', () => {
 
 test('a provider counts only with its key', () => {
   expect(load({ OPENAI_MODEL: 'm' }).openai).toBeNull();
-  expect(load({ OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://127.0.0.1:9/v1', OPENAI_API: 'chat' }).openai).toEqual({ apiKey: 'k', baseUrl: 'http://127.0.0.1:9/v1', model: null, api: 'chat' });
+  expect(load({ OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://127.0.0.1:9/v1', OPENAI_API: 'chat' }).openai).toEqual({
+    apiKey: 'k',
+    baseUrl: 'http://127.0.0.1:9/v1',
+    model: null,
+    api: 'chat',
+  });
 });
 
 test.each<[rule: string, variable: string, env: Environment]>([
@@ -54,7 +69,11 @@ test.each<[rule: string, variable: string, env: Environment]>([
   ['an environment is known, so that a typing error is not development', 'NODE_ENV', { NODE_ENV: 'prod' }],
   ['production has a database', 'DATABASE_URL', { NODE_ENV: 'production', OPENBOT_ENCRYPTION_KEYS: `a:${key(1)}` }],
   ['production has a key', 'OPENBOT_ENCRYPTION_KEYS', { NODE_ENV: 'production', DATABASE_URL: `postgres://u:${secret}@h/d` }],
-  ['production has no debug point', 'OPENBOT_DEBUG_POINT', { NODE_ENV: 'production', DATABASE_URL: `postgres://u:${secret}@h/d`, OPENBOT_ENCRYPTION_KEYS: `a:${key(1)}`, OPENBOT_DEBUG_POINT: secret }],
+  [
+    'production has no debug point',
+    'OPENBOT_DEBUG_POINT',
+    { NODE_ENV: 'production', DATABASE_URL: `postgres://u:${secret}@h/d`, OPENBOT_ENCRYPTION_KEYS: `a:${key(1)}`, OPENBOT_DEBUG_POINT: secret },
+  ],
 ])('%s: %s is named and its value is not', (_, variable, env) => {
   const loaded = loadConfig(env);
   expect(loaded).toMatchObject({ ok: false, failure: { _tag: 'BadVariable', variable } });
@@ -62,7 +81,9 @@ test.each<[rule: string, variable: string, env: Environment]>([
 });
 
 test('the variables that Kubernetes makes of a service named openbot are left alone', () => {
-  expect(load({ OPENBOT_SERVICE_HOST: '10.0.0.1', OPENBOT_SERVICE_PORT_HTTP: '80', OPENBOT_PORT: 'tcp://10.0.0.1:80', OPENBOT_API_PORT_80_TCP_ADDR: '10.0.0.1' })).toEqual(load({}));
+  expect(load({ OPENBOT_SERVICE_HOST: '10.0.0.1', OPENBOT_SERVICE_PORT_HTTP: '80', OPENBOT_PORT: 'tcp://10.0.0.1:80', OPENBOT_API_PORT_80_TCP_ADDR: '10.0.0.1' })).toEqual(
+    load({}),
+  );
 });
 
 test('production with what it needs listens to everyone', () => {

@@ -106,7 +106,8 @@ function egressAllow(env: Environment): readonly string[] {
 }
 
 /** Kubernetes sets these in every pod for a service whose name begins with "openbot". They are nobody's settings. */
-const isServiceLink = (variable: string, value: string): boolean => /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/.test(variable) || (variable.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value));
+const isServiceLink = (variable: string, value: string): boolean =>
+  /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/.test(variable) || (variable.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value));
 
 /** What development provides by itself, production must be given. */
 function checkProduction(config: Config): void {
@@ -117,7 +118,9 @@ function checkProduction(config: Config): void {
 }
 
 function readAll(env: Environment): Config {
-  const unknown = Object.keys(env).find((variable) => variable.startsWith('OPENBOT_') && !(known as readonly string[]).includes(variable) && !isServiceLink(variable, env[variable] ?? ''));
+  const unknown = Object.keys(env).find(
+    (variable) => variable.startsWith('OPENBOT_') && !(known as readonly string[]).includes(variable) && !isServiceLink(variable, env[variable] ?? ''),
+  );
   if (unknown) throw new Refused(unknown, 'is not a setting of OpenBot: correct its name or remove it');
   const production = oneOf(env, 'NODE_ENV', ['production', 'development', 'test'], 'development') === 'production';
   const port = integer(env, 'PORT', 3000, 0, 65_535);

@@ -74,7 +74,11 @@ async function tryLogin(url: string | null, variable: string): Promise<void> {
  */
 export async function migrate(settings: MigrationSettings, progress: Progress = () => undefined): Promise<DatabaseUrls> {
   const { databaseUrl, encryptionKeys } = settings;
-  const login = (role: Login['role'], url: string | null): Login => ({ role, given: url === null ? null : loginOf(url), passwords: url === null ? rolePasswords(encryptionKeys, role) : [] });
+  const login = (role: Login['role'], url: string | null): Login => ({
+    role,
+    given: url === null ? null : loginOf(url),
+    passwords: url === null ? rolePasswords(encryptionKeys, role) : [],
+  });
   const client = await connect(databaseUrl);
   try {
     const { rows } = await client.query<{ version: number; database: string }>(`select current_setting('server_version_num')::int as version, current_database() as database`);
@@ -86,7 +90,8 @@ export async function migrate(settings: MigrationSettings, progress: Progress = 
     const known = new Set(migrations.map(({ name }) => name));
     const present = await applied(client);
     const foreign = [...present].find((name) => !known.has(name));
-    if (foreign) throw new StartFailure(`The database is newer than this program (it has the migration ${foreign}): start the version that made it, or restore a backup from before.`);
+    if (foreign)
+      throw new StartFailure(`The database is newer than this program (it has the migration ${foreign}): start the version that made it, or restore a backup from before.`);
     const pending = [...known].filter((name) => !present.has(name)).length;
     if (pending > 0) {
       progress(`Preparing the database: ${pending} of ${known.size} migrations`);

@@ -54,7 +54,10 @@ const setPassword = ({ given, passwords: [first], role }: Login, note: string | 
 /** The statements that are missing; none when everything is in place, which is every start but the first. */
 function missing(state: State, logins: readonly Login[], database: string): string[] {
   const roles = ['openbot_owner', 'openbot_app', 'openbot_engine', ...logins.map(({ role }) => role)];
-  const memberships: [string, string][] = [['openbot_engine', 'openbot_owner'], ...logins.flatMap((login): [string, string][] => [['openbot_app', login.role], ...(isMade(login) ? [] : [[login.role, login.given ?? ''] as [string, string]])])];
+  const memberships: [string, string][] = [
+    ['openbot_engine', 'openbot_owner'],
+    ...logins.flatMap((login): [string, string][] => [['openbot_app', login.role], ...(isMade(login) ? [] : [[login.role, login.given ?? ''] as [string, string]])]),
+  ];
   const used = logins.map(({ role, given }) => given ?? role);
   return [
     ...roles.filter((role) => !state.roles.has(role)).map((role) => `create role ${role} nologin`),
@@ -87,14 +90,18 @@ export async function ensureRoles(client: Client, database: string, logins: read
     const unbound = names.find((role) => role !== 'openbot_owner' && state.roles.get(role)?.unbound);
     if (unbound) throw new StartFailure(`The role ${unbound} may bypass row-level security, which would open every tenant's rows: ALTER ROLE ${unbound} NOSUPERUSER NOBYPASSRLS.`);
     const absent = logins.find(({ given }) => given !== null && !state.roles.has(given) && !given.startsWith('openbot_'));
-    if (absent) throw new StartFailure(`The login of ${absent.role === 'openbot_api' ? 'DATABASE_API_URL' : 'DATABASE_WORKER_URL'} does not exist in this database server: create it first.`);
+    if (absent)
+      throw new StartFailure(`The login of ${absent.role === 'openbot_api' ? 'DATABASE_API_URL' : 'DATABASE_WORKER_URL'} does not exist in this database server: create it first.`);
 
     const statements = missing(state, logins, database);
     if (statements.length === 0) return currentPasswords(state, logins);
     try {
       for (const statement of statements) await client.query(statement);
     } catch (error) {
-      if ((error as { code?: string }).code === '42501') throw new StartFailure(`The user of DATABASE_URL may not prepare the roles (${(error as Error).message}): give it CREATEROLE and the database, or run once as an administrator.`);
+      if ((error as { code?: string }).code === '42501')
+        throw new StartFailure(
+          `The user of DATABASE_URL may not prepare the roles (${(error as Error).message}): give it CREATEROLE and the database, or run once as an administrator.`,
+        );
       if (attempt >= 20 || !isRace(error as Error)) throw error;
       await pause(10 + Math.random() * 40);
     }

@@ -28,7 +28,11 @@ export type EmbeddedOptions = {
 };
 
 const urlOf = (port: number, password: string, database: string): string => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
-const exists = (path: string): Promise<boolean> => stat(path).then(() => true, () => false);
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
 
 /** Whether the server on this port is the one of this data folder and of our secret. */
 async function answers(port: number, password: string, data: string): Promise<boolean> {

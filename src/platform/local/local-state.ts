@@ -7,14 +7,23 @@ import { writePrivateFile } from './private-file.js';
 import { StartFailure } from './start-failure.js';
 
 /** What a development server leaves for its user's tools. Readable by its owner alone: it holds a credential. */
-export type LocalState = { readonly url: string; readonly token: string; readonly organizationId: string; readonly projectId: string; readonly memberId: string; readonly botId: string };
+export type LocalState = {
+  readonly url: string;
+  readonly token: string;
+  readonly organizationId: string;
+  readonly projectId: string;
+  readonly memberId: string;
+  readonly botId: string;
+};
 
 /** The state of a development server lies in the folder that it is started in. */
 export const stateFolder = (): string => resolve('.openbot');
 
 const explain = (error: unknown, folder: string): unknown => {
   const { code } = error as NodeJS.ErrnoException;
-  return ['EACCES', 'EPERM', 'EROFS'].includes(code ?? '') ? new StartFailure(`${folder} cannot be written (${code}): start as the user who owns it, or remove it to begin anew.`) : error;
+  return ['EACCES', 'EPERM', 'EROFS'].includes(code ?? '')
+    ? new StartFailure(`${folder} cannot be written (${code}): start as the user who owns it, or remove it to begin anew.`)
+    : error;
 };
 
 export async function readLocalState(folder = stateFolder()): Promise<LocalState | null> {

@@ -34,7 +34,14 @@ export async function canReach(path: string, user: ServerUser, wanted = 0o5): Pr
 async function missingLinks(folder: string): Promise<{ readonly link: string; readonly target: string }[]> {
   const list = JSON.parse(await readFile(join(folder, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]')) as { source: string; target: string }[];
   const links = list.map(({ source, target }) => ({ link: target, target: relative(dirname(target), source) }));
-  const present = await Promise.all(links.map(({ link }) => lstat(join(folder, link)).then(() => true, () => false)));
+  const present = await Promise.all(
+    links.map(({ link }) =>
+      lstat(join(folder, link)).then(
+        () => true,
+        () => false,
+      ),
+    ),
+  );
   return links.filter((_, n) => !present[n]);
 }
 
@@ -69,7 +76,10 @@ export async function postgresPrograms(user: ServerUser, cache: () => Promise<st
 
   // Another version or another place of installation never shares a copy.
   const copy = join(await cache(), `server-${version}-${createHash('sha256').update(folder).digest('hex').slice(0, 8)}`);
-  const isThere = await stat(copy).then(() => true, () => false);
+  const isThere = await stat(copy).then(
+    () => true,
+    () => false,
+  );
   if (!isThere) {
     const making = `${copy}.${process.pid}`;
     await rm(making, { recursive: true, force: true });

@@ -14,7 +14,10 @@ const environment = { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UT
 export async function freePort(preferred: number): Promise<number> {
   for (const port of [preferred, 0]) {
     const server = createServer().listen({ port, host: '127.0.0.1', exclusive: true });
-    const listening = await once(server, 'listening').then(() => true, () => false);
+    const listening = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
     if (!listening) continue;
     const { port: free } = server.address() as AddressInfo;
     await new Promise((closed) => server.close(closed));
@@ -56,7 +59,10 @@ export async function createCluster(programs: string, data: string, password: st
 /** A data folder belongs to one major version. */
 export async function checkVersion(data: string, major: string): Promise<void> {
   const made = (await readFile(join(data, 'PG_VERSION'), 'utf8')).trim();
-  if (made !== major) throw new StartFailure(`The data in ${data} were made by PostgreSQL ${made} and this program brings ${major}: start the version that made them, or move them away to begin anew.`);
+  if (made !== major)
+    throw new StartFailure(
+      `The data in ${data} were made by PostgreSQL ${made} and this program brings ${major}: start the version that made them, or move them away to begin anew.`,
+    );
 }
 
 /** Starts the server in a process group of its own: Ctrl-C in a terminal reaches us alone, and we stop it last. */

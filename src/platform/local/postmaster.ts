@@ -24,7 +24,10 @@ export async function readPostmaster(data: string): Promise<Postmaster | null> {
 /** The command line of a process: a pid in a file may long belong to another program. */
 async function commandOf(pid: number): Promise<string> {
   if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-  return promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).then(({ stdout }) => stdout, () => '');
+  return promisify(execFile)('ps', ['-o', 'command=', '-p', String(pid)]).then(
+    ({ stdout }) => stdout,
+    () => '',
+  );
 }
 
 /** The live server of a data folder, or `null`. A file that a crash left behind is no server. */
@@ -47,7 +50,11 @@ export async function until(fact: () => boolean | Promise<boolean>, withinMs: nu
 
 /** Fast shutdown (open transactions are rolled back), then, when that takes too long, an immediate one: the next start recovers from the log. */
 export async function stopPostmaster(pid: number, withinMs = 20_000): Promise<void> {
-  const signals: readonly [NodeJS.Signals, number][] = [['SIGINT', withinMs], ['SIGQUIT', 5_000], ['SIGKILL', 2_000]];
+  const signals: readonly [NodeJS.Signals, number][] = [
+    ['SIGINT', withinMs],
+    ['SIGQUIT', 5_000],
+    ['SIGKILL', 2_000],
+  ];
   for (const [signal, waitMs] of signals) {
     try {
       process.kill(pid, signal);

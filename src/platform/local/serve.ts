@@ -5,6 +5,7 @@ import { Logger } from 'nestjs-pino';
 import type { PreparedConfig } from '@platform/database/prepared-config.js';
 import { httpAdapter } from '@platform/http/adapter.js';
 import { configureHttp } from '@platform/http/configure.js';
+import { NodeNameTaken } from '@engine/node-liveness.js';
 import type { Program } from './program.js';
 import { StartFailure } from './start-failure.js';
 
@@ -18,6 +19,13 @@ const portFaults: Readonly<Record<string, string>> = {
 /** The modules report failures by throwing, in one place: before there is a logger they say nothing of their own. */
 const silent = { logger: false, abortOnError: false } as const;
 
+/** A second process under one node's name is the operator's to solve. */
+function explain(error: unknown): never {
+  if (error instanceof NodeNameTaken)
+    throw new StartFailure(`Node "${error.node}" already runs on this database: stop that process, or give this one a name of its own with OPENBOT_NODE.`);
+  throw error;
+}
+
 /** Starts API (and worker, where the modules hold one) and returns the application with the URL at which it answers. */
 export async function serve(module: DynamicModule, config: PreparedConfig, program: Program): Promise<{ readonly app: NestFastifyApplication; readonly url: string }> {
   program.progress('Starting the server');
@@ -25,7 +33,7 @@ export async function serve(module: DynamicModule, config: PreparedConfig, progr
   program.onStop(() => app.close());
   app.useLogger(app.get(Logger));
   configureHttp(app, config);
-  await app.init();
+  await app.init().catch(explain);
   try {
     // The framework would report a taken port a second time, in its own words.
     app.useLogger(false);
@@ -44,7 +52,7 @@ export async function serve(module: DynamicModule, config: PreparedConfig, progr
 /** Starts the worker's role alone. It listens to nobody. */
 export async function work(module: DynamicModule, program: Program): Promise<void> {
   program.progress('Starting the worker');
-  const app = await NestFactory.createApplicationContext(module, silent);
+  const app = await NestFactory.createApplicationContext(module, silent).catch(explain);
   program.onStop(() => app.close());
   app.useLogger(app.get(Logger));
 }

@@ -46,8 +46,14 @@ test('an empty database gets roles, tables and two logins that are bound by row-
   const urls = await migrate(settings, (line) => lines.push(line));
   expect(lines).toEqual([`Preparing the database: ${migrations.length} of ${migrations.length} migrations`]);
 
-  for (const [url, role] of [[urls.databaseApiUrl, 'openbot_api'], [urls.databaseWorkerUrl, 'openbot_worker']] as const) {
-    const [self] = await query(url, `select current_user as role, rolsuper or rolbypassrls or rolcreaterole or rolcreatedb as powers, pg_has_role('openbot_owner', 'usage') as owner, pg_has_role('openbot_engine', 'usage') as engine from pg_roles where rolname = current_user`);
+  for (const [url, role] of [
+    [urls.databaseApiUrl, 'openbot_api'],
+    [urls.databaseWorkerUrl, 'openbot_worker'],
+  ] as const) {
+    const [self] = await query(
+      url,
+      `select current_user as role, rolsuper or rolbypassrls or rolcreaterole or rolcreatedb as powers, pg_has_role('openbot_owner', 'usage') as owner, pg_has_role('openbot_engine', 'usage') as engine from pg_roles where rolname = current_user`,
+    );
     expect(self).toEqual({ role, powers: false, owner: false, engine: false });
   }
   const owners = await query(settings.databaseUrl, `select distinct pg_get_userbyid(relowner) as owner from pg_class where relnamespace = 'public'::regnamespace`);
@@ -81,9 +87,16 @@ test('logins of their own are taken into the roles, with the roles timeouts', as
   const settings = await createDatabase();
   await query(adminUrl, `create role migrate_login_a login password 'a'`);
   await query(adminUrl, `create role migrate_login_b login password 'b'`);
-  const given = { ...settings, databaseApiUrl: withLogin(settings.databaseUrl, 'migrate_login_a', 'a'), databaseWorkerUrl: withLogin(settings.databaseUrl, 'migrate_login_b', 'b') };
+  const given = {
+    ...settings,
+    databaseApiUrl: withLogin(settings.databaseUrl, 'migrate_login_a', 'a'),
+    databaseWorkerUrl: withLogin(settings.databaseUrl, 'migrate_login_b', 'b'),
+  };
   expect(await migrate(given)).toEqual({ databaseApiUrl: given.databaseApiUrl, databaseWorkerUrl: given.databaseWorkerUrl });
-  const [row] = await query(given.databaseWorkerUrl, `select pg_has_role('openbot_worker', 'usage') as worker, pg_has_role('openbot_app', 'usage') as app, current_setting('lock_timeout') as lock`);
+  const [row] = await query(
+    given.databaseWorkerUrl,
+    `select pg_has_role('openbot_worker', 'usage') as worker, pg_has_role('openbot_app', 'usage') as app, current_setting('lock_timeout') as lock`,
+  );
   expect(row).toEqual({ worker: true, app: true, lock: '5s' });
   const [api] = await query(given.databaseApiUrl, `select pg_has_role('openbot_worker', 'usage') as worker`);
   expect(api).toEqual({ worker: false });
@@ -98,7 +111,9 @@ test('a user who may not make roles is told so', async () => {
   const settings = await createDatabase();
   await query(adminUrl, `create role migrate_plain login password 'p'`);
   try {
-    await expect(migrate({ ...settings, databaseUrl: withLogin(settings.databaseUrl, 'migrate_plain', 'p') })).rejects.toThrow(/^The user of DATABASE_URL may not prepare the roles [^\n]*$/);
+    await expect(migrate({ ...settings, databaseUrl: withLogin(settings.databaseUrl, 'migrate_plain', 'p') })).rejects.toThrow(
+      /^The user of DATABASE_URL may not prepare the roles [^\n]*$/,
+    );
   } finally {
     await query(adminUrl, 'drop role migrate_plain');
   }

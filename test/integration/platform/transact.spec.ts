@@ -25,7 +25,9 @@ beforeAll(async () => {
   admin = new Client({ connectionString: database.url });
   await admin.connect();
   await admin.query('set role openbot_owner');
-  await admin.query('create table thing (organization_id uuid not null, project_id uuid not null, name text not null, constraint thing_has_one_name unique (name) deferrable initially deferred)');
+  await admin.query(
+    'create table thing (organization_id uuid not null, project_id uuid not null, name text not null, constraint thing_has_one_name unique (name) deferrable initially deferred)',
+  );
   for (const sql of protectTable('thing', 'project')) await admin.query(sql);
   await admin.query('reset role');
 });
@@ -41,7 +43,9 @@ beforeEach(async () => {
 /** The pool's one connection carries nothing of an earlier tenant, and the pool has lost none. */
 async function expectClean(db = database.api): Promise<void> {
   expect(borrowed(db)).toBe(0);
-  const [left] = (await db.query(`select nullif(current_setting('app.organization', true), '') as organization, nullif(current_setting('app.project', true), '') as project, (select count(*)::int from thing) as seen`)) as object[];
+  const [left] = (await db.query(
+    `select nullif(current_setting('app.organization', true), '') as organization, nullif(current_setting('app.project', true), '') as project, (select count(*)::int from thing) as seen`,
+  )) as object[];
   expect(left).toEqual({ organization: null, project: null, seen: 0 });
   expect(pool(db).totalCount).toBe(1);
   expect(pool(db).idleCount).toBe(1);
@@ -206,6 +210,8 @@ test('a deadlock is run again until both are through', async () => {
 });
 
 test('the logins have their timeouts without start-up options', async () => {
-  const [row] = (await database.worker.query(`select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock, current_setting('idle_in_transaction_session_timeout') as idle`)) as object[];
+  const [row] = (await database.worker.query(
+    `select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock, current_setting('idle_in_transaction_session_timeout') as idle`,
+  )) as object[];
   expect(row).toEqual({ statement: '30s', lock: '5s', idle: '30s' });
 });
