@@ -1,0 +1,92 @@
+import { appendFileSync } from 'node:fs';
+import { Injectable, type Type } from '@nestjs/common';
+import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import type { CallSafety, CallUsage } from '@engine/calls.js';
+import type { PhaseRun } from '@engine/phase.js';
+import { end, phase, Workflow, type Next, type Saga, type Stored } from '@engine/saga.js';
+import type { Tx } from '@engine/tx.js';
+
+export type CrashCursor = { readonly steps: number; readonly done: number; readonly safety: CallSafety; readonly outside: string };
+export type PoisonCursor = { readonly diary: string };
+
+const usage: CallUsage = {
+  provider: 'outside',
+  model: 'outside',
+  source: 'test',
+  status: 'confirmed',
+  inputTokens: 1,
+  outputTokens: 1,
+  cachedInputTokens: null,
+  cacheWriteTokens: null,
+  reasoningTokens: null,
+  estimatedInputTokens: null,
+};
+const lostUsage: CallUsage = { ...usage, status: 'unknown', inputTokens: null, outputTokens: null };
+
+export class OutsidePhase {
+  constructor(
+    readonly run: PhaseRun<CrashCursor>,
+    readonly args: { n: number },
+  ) {}
+}
+
+/** One step: a call that says two words while it runs, its answer in the log, and a feature's row. */
+@CommandHandler(OutsidePhase)
+export class OutsideHandler implements ICommandHandler<OutsidePhase> {
+  async execute({ run, args: { n } }: OutsidePhase) {
+    const { cursor, id, subjectId } = run.execution;
+    const outcome = await run.call({ step: n, name: 'call', kind: 'test', safety: cursor.safety, usage: () => usage, lostUsage }, async ({ attempt, providerKey, signal }) => {
+      const answer = fetch(cursor.outside, { method: 'POST', body: JSON.stringify({ execution: id, step: n, attempt, key: providerKey }), signal });
+      run.emit({ _tag: 'Reasoning', step: n, attempt, delta: 'one ' }, { _tag: 'Reasoning', step: n, attempt, delta: 'two' });
+      return (await (await answer).json()) as { said: string };
+    });
+    if (outcome.kind === 'failed') throw new Error(`the outside failed ${outcome.failure.errorId}`);
+    run.emit({ _tag: 'Text', step: n, attempt: outcome.attempt, delta: outcome.kind === 'result' ? outcome.result.said : 'nothing' });
+    run.finish({ ...cursor, done: n }, { feature: 'probe', aggregateId: subjectId ?? '', rows: { number: n } });
+  }
+}
+
+export class PoisonPhase {
+  constructor(readonly run: PhaseRun<PoisonCursor>) {}
+}
+
+/** Who else is at work when the poison takes effect: the process that serves the phases says it. */
+export const running: { count: () => number } = { count: () => 0 };
+
+@CommandHandler(PoisonPhase)
+export class PoisonHandler implements ICommandHandler<PoisonPhase> {
+  async execute({ run }: PoisonPhase) {
+    appendFileSync(run.execution.cursor.diary, `${running.count()}\n`);
+    process.kill(process.pid, 'SIGKILL');
+    await new Promise(() => undefined);
+  }
+}
+
+@Workflow('poison', { version: 1 })
+@Injectable()
+export class PoisonSaga implements Saga<PoisonCursor> {
+  next(): Next {
+    return phase(PoisonPhase);
+  }
+}
+
+/** The same saga under a name of its own, so that a process can be given one execution and no other. */
+export function crashSaga(name: string): Type {
+  @Workflow(name, { version: 1 })
+  @Injectable()
+  class CrashSaga implements Saga<CrashCursor> {
+    next({ cursor }: Stored<CrashCursor>): Next {
+      return cursor.done >= cursor.steps ? end('completed') : phase(OutsidePhase, { n: cursor.done + 1 });
+    }
+    aggregates({ subjectId }: Stored<CrashCursor>) {
+      return [{ feature: 'probe', id: subjectId ?? '' }];
+    }
+    async end(tx: Tx, { id, context, cursor }: Stored<CrashCursor>): Promise<void> {
+      const row = [id, context.organizationId, context.projectId, cursor.steps + 1];
+      await tx.query('insert into probe_row (execution_id, organization_id, project_id, number) values ($1, $2, $3, $4)', row);
+    }
+  }
+  return CrashSaga;
+}
+
+export const partsOf = (workflows: readonly string[]): Type[] => [OutsideHandler, PoisonHandler, ...workflows.map((name) => (name === 'poison' ? PoisonSaga : crashSaga(name)))];
