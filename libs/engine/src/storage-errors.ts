@@ -20,7 +20,7 @@ export function isPassingStorageError(error: unknown): boolean {
 }
 
 /** The server refused the statement itself. Whatever else failed, failed on the way: the statement may have taken effect. */
-export const isRefusedStatement = (error: unknown): boolean => /^[0-9A-Z]{5}$/.test(codeOf(error)) && !isPassingStorageError(error);
+export const isRefusedStatement = (error: unknown): boolean => /^(?=.*\d)[0-9A-Z]{5}$/.test(codeOf(error)) && !isPassingStorageError(error);
 
 /** The rows themselves were refused (value or constraint): sending again changes nothing. */
 export const isDataError = (error: unknown): boolean => dataErrors.test(codeOf(error));

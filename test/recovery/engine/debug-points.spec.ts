@@ -9,23 +9,21 @@ import { startOutside, type Outside } from './outside.js';
 import { startNode } from './worker-node.js';
 
 const steps = 2;
-const safeties: readonly CallSafety[] = ['repeatable', 'keyed', 'unproven'];
-
 /** What the store knows of an unproven call when the process dies there: `unknown` when it may have been sent, and how often it was. */
-const points: readonly { readonly point: string; readonly unproven: 'completes' | { readonly sends: number }; readonly only?: CallSafety }[] = [
-  { point: 'commit:applied', unproven: 'completes' },
-  { point: 'call:intent', unproven: 'completes', only: 'unproven' },
-  { point: 'call:sending', unproven: { sends: 0 } },
-  { point: 'call:before-send', unproven: { sends: 0 } },
-  { point: 'text:flushed', unproven: { sends: 1 } },
-  { point: 'call:result-known', unproven: { sends: 1 } },
-  { point: 'phase:ended:OutsidePhase', unproven: { sends: 1 } },
-  { point: 'phase:saved', unproven: 'completes' },
-  { point: 'end:before', unproven: { sends: 2 } },
-  { point: 'end:after', unproven: 'completes' },
+const points: readonly { readonly point: string; readonly unproven: 'completes' | { readonly sends: number }; readonly others: readonly CallSafety[] }[] = [
+  { point: 'commit:applied', unproven: 'completes', others: ['repeatable'] },
+  { point: 'call:intent', unproven: 'completes', others: [] },
+  { point: 'call:sending', unproven: { sends: 0 }, others: ['repeatable'] },
+  { point: 'call:before-send', unproven: { sends: 0 }, others: ['keyed'] },
+  { point: 'text:flushed', unproven: { sends: 1 }, others: ['repeatable', 'keyed'] },
+  { point: 'call:result-known', unproven: { sends: 1 }, others: ['repeatable', 'keyed'] },
+  { point: 'phase:ended:OutsidePhase', unproven: { sends: 1 }, others: ['repeatable'] },
+  { point: 'phase:saved', unproven: 'completes', others: ['repeatable'] },
+  { point: 'end:before', unproven: { sends: 2 }, others: ['repeatable'] },
+  { point: 'end:after', unproven: 'completes', others: ['repeatable'] },
 ];
-const worlds = points.flatMap(({ point, unproven, only }) =>
-  safeties.filter((safety) => !only || safety === only).map((safety) => ({ point, safety, workflow: `${point} ${safety}`, lost: safety === 'unproven' && unproven !== 'completes' ? unproven : null })),
+const worlds = points.flatMap(({ point, unproven, others }) =>
+  (['unproven', ...others] as const).map((safety) => ({ point, safety, workflow: `${point} ${safety}`, lost: safety === 'unproven' && unproven !== 'completes' ? unproven : null })),
 );
 
 describe('a process that dies at a named point', () => {
