@@ -29,6 +29,9 @@ const points: readonly Point[] = [
   { name: 'while streaming, with text in the log', at: null, asked: 3, lost: ['2.1'] },
 ];
 
+// Every test starts processes, and a busy machine takes its time for that.
+jest.setTimeout(120_000);
+
 let world: ServerWorld;
 let place: ServerPlace;
 let server: ServerRun;
