@@ -4,7 +4,6 @@ import { admitExecution } from '@engine/admit.js';
 import type { Tx } from '@engine/tx.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { settingsOf, type ChatRow } from '../queries/chats.js';
-import { insertTurn } from '../queries/turns.js';
 import { newTurnCursor, turnWorkflow } from '../sagas/turn-cursor.js';
 
 export type AdmittedTurn = { readonly turnId: string; readonly executionId: string };
@@ -22,7 +21,12 @@ export type TurnAdmission = {
 export async function admitTurn(tx: Tx, chat: ChatRow, admission: TurnAdmission): Promise<AdmittedTurn> {
   const { context, author, identityId, advances, executionId = uuidv7() } = admission;
   const turnId = uuidv7();
-  await insertTurn(tx, context, chat, { id: turnId, executionId, author, settings: settingsOf(chat), advances });
+  if (advances) await tx.query(`update chat set turn_count = turn_count + 1, running_turn_id = $2 where id = $1`, [chat.id, turnId]);
+  await tx.query(
+    `insert into chat_turn (organization_id, project_id, chat_id, id, execution_id, author_member_id, author_token_id, settings, number)
+     select organization_id, project_id, id, $2, $3, $4, $5, $6, case when $7 then turn_count end from chat where id = $1`,
+    [chat.id, turnId, executionId, author.memberId, author.tokenId, settingsOf(chat), advances],
+  );
   await admitExecution(tx, {
     id: executionId,
     context,

@@ -3,7 +3,7 @@ import type { Author } from '@domain/chats/inbox.js';
 import type { TokenUsage } from '@core/model.js';
 import type { ReadTx, Tx } from '@engine/tx.js';
 import type { Identity } from '@platform/identity/identity.js';
-import { ownChat, type ChatRow } from './chats.js';
+import { ownChat } from './chats.js';
 
 export type TurnRow = {
   readonly id: string;
@@ -27,17 +27,6 @@ export const turnColumns = `turn.id, turn.chat_id, turn.execution_id, turn.autho
   turn.item_count, turn.failure_category, turn.error_id, turn.started_at, turn.completed_at`;
 
 export const authorOf = (turn: Pick<TurnRow, 'author_member_id' | 'author_token_id'>): Author => ({ memberId: turn.author_member_id, tokenId: turn.author_token_id });
-
-export type NewTurn = { readonly id: string; readonly executionId: string; readonly author: Author; readonly settings: ChatSettings; readonly advances: boolean };
-
-/** A turn that advances has its place in the list at once; one that waits gets it when its time comes. Counts the new place in the chat's row too. */
-export async function insertTurn(tx: Tx, context: Identity['context'], chat: Pick<ChatRow, 'id'>, turn: NewTurn): Promise<void> {
-  await tx.query(
-    `insert into chat_turn (organization_id, project_id, chat_id, id, execution_id, author_member_id, author_token_id, settings) values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [context.organizationId, context.projectId, chat.id, turn.id, turn.executionId, turn.author.memberId, turn.author.tokenId, turn.settings],
-  );
-  if (turn.advances) await advanceTurn(tx, chat.id, turn.id);
-}
 
 /** Makes a turn the one that moves, with the next place among those that are shown. The chat's row is locked. */
 export async function advanceTurn(tx: Tx, chatId: string, turnId: string): Promise<void> {
