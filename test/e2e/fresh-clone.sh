@@ -17,11 +17,28 @@ fail() {
   exit 1
 }
 
+# Where PostgreSQL keeps its data, wherever that is.
+data_folder() {
+  local version
+  version=$(find -L "$work/openbot/.openbot" -maxdepth 3 -name PG_VERSION 2>/dev/null | head -n 1)
+  if [ -n "$version" ]; then readlink -f "$(dirname "$version")"; fi
+}
+
+# What a start that failed left running would keep its user and its folder in use.
+stop_postgres() {
+  local pid
+  pid=$(head -n 1 "$(data_folder)/postmaster.pid" 2>/dev/null) || return 0
+  kill -QUIT "$pid" 2>/dev/null || return 0
+  while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
+}
+
 clean() {
   if [ -n "$running" ]; then kill -KILL -- "-$running" 2>/dev/null || true; fi
   if [ -n "$work" ] && [ -d "$work" ]; then
+    stop_postgres
     # As root the data may lie outside, behind a link.
-    if [ -L "$work/openbot/.openbot/data" ]; then rm -rf "$(dirname "$(readlink "$work/openbot/.openbot/data")")"; fi
+    local place
+    for place in $(find "$work/openbot/.openbot" -maxdepth 2 -type l -name data -exec readlink {} + 2>/dev/null); do rm -rf "$(dirname "$place")"; done
     rm -rf "$work"
   fi
   if [ -n "$made_user" ]; then userdel --remove "$made_user" 2>/dev/null || true; fi
@@ -43,9 +60,11 @@ conversation() {
 }
 
 processes_on() {
-  local line
-  for line in /proc/[0-9]*/cmdline; do
-    if tr '\0' ' ' <"$line" 2>/dev/null | grep -qF -- "$1"; then tr '\0' ' ' <"$line" 2>/dev/null && echo; fi
+  local process line
+  for process in /proc/[0-9]*; do
+    # One that ended since it was listed is not left.
+    line=$({ tr '\0' ' ' <"$process/cmdline"; } 2>/dev/null) || continue
+    case $line in *"$1"*) echo "${process#/proc/}: $line" ;; esac
   done
 }
 
@@ -71,9 +90,10 @@ fi
 
 port=$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
 began=$SECONDS
+: >"$work/start.log"
 export PORT=$port
 # The two commands of the README, in one shell as there.
-as_who sh -c 'npm ci && npm start' >"$work/start.log" 2>&1 </dev/null &
+as_who sh -c 'npm ci && exec npm start' >"$work/start.log" 2>&1 </dev/null &
 running=$!
 
 until grep -q ":$port/docs" "$work/start.log"; do
@@ -110,11 +130,12 @@ while kill -0 "$running" 2>/dev/null; do
   sleep 0.2
 done
 code=0
-wait "$running" || code=$?
+wait "$running" 2>/dev/null || code=$?
 running=
-# 130: a shell or npm that passes on that it was interrupted.
+# 130: npm was interrupted and says so, after the server ended as it should.
 case $code in 0 | 130) ;; *) fail "Ctrl-C ended it with code $code" ;; esac
-data=$(readlink -f "$work/openbot/.openbot/data")
+data=$(data_folder)
+[ -n "$data" ] || fail 'its data is nowhere to be found'
 [ ! -e "$data/postmaster.pid" ] || fail 'PostgreSQL left its postmaster.pid: it was not stopped'
 left=$(processes_on "$work/openbot" && processes_on "$data")
 [ -z "$left" ] || fail "these processes are left: $left"
