@@ -21,16 +21,16 @@ role openbot_worker login
 
 parameter app.organization;
 grant set to openbot_owner;
-grant alter system, set to postgres;
 
 parameter app.project;
 grant set to openbot_owner;
-grant alter system, set to postgres;
 
 schema public owner openbot_owner;
 grant usage to openbot_app;
 grant create, usage to openbot_engine;
 grant usage to public;
+
+type commit_item as (id uuid, g integer, owner text, epoch bigint, claim uuid, n integer, from jsonb, to text, do text, events jsonb, cursor jsonb, seen integer, cancel integer, until timestamp with time zone, calls jsonb, consume jsonb, feature text, aggregate uuid, rows jsonb, category text, error uuid);
 
 sequence schema_migration_id_seq as integer increment 1 start 1 owner openbot_owner;
 
@@ -369,6 +369,37 @@ policy member_setting_tenant permissive for all to openbot_app
   with check (organization_id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
 
+table model_connection owner openbot_owner row security forced
+  organization_id uuid not null
+  id uuid not null
+  kind text not null
+  name text not null
+  base_url text
+  api text
+  sealed_key bytea
+  models jsonb not null
+  revision integer not null default 1
+  created_at timestamp with time zone not null default clock_timestamp()
+  updated_at timestamp with time zone not null default clock_timestamp()
+  deleted_at timestamp with time zone
+constraint model_connection_api_is_known CHECK (api = ANY (ARRAY['responses'::text, 'chat'::text]))
+constraint model_connection_base_url_is_short CHECK (char_length(base_url) >= 1 AND char_length(base_url) <= 2000)
+constraint model_connection_belongs_to_organization FOREIGN KEY (organization_id) REFERENCES organization(id)
+constraint model_connection_compatible_has_address CHECK (kind <> 'openai-compatible'::text OR base_url IS NOT NULL)
+constraint model_connection_deleted_has_no_key CHECK (deleted_at IS NULL OR sealed_key IS NULL)
+constraint model_connection_is_named_by_id PRIMARY KEY (organization_id, id)
+constraint model_connection_kind_is_known CHECK (kind = ANY (ARRAY['openai'::text, 'anthropic'::text, 'openai-compatible'::text]))
+constraint model_connection_lists_models CHECK (jsonb_typeof(models) = 'array'::text)
+constraint model_connection_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
+constraint model_connection_revision_counts CHECK (revision >= 1)
+constraint model_connection_speaks_an_api CHECK ((kind = 'anthropic'::text) = (api IS NULL))
+constraint model_connection_vendor_has_key CHECK (kind = 'openai-compatible'::text OR sealed_key IS NOT NULL OR deleted_at IS NOT NULL)
+UNIQUE INDEX model_connection_name_is_taken_once ON public.model_connection USING btree (organization_id, lower(name)) WHERE (deleted_at IS NULL)
+policy model_connection_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
 table node owner openbot_owner
   name text not null
   epoch bigint not null
@@ -526,52 +557,58 @@ CREATE OR REPLACE FUNCTION public.commit_batch(p_items jsonb, p_skip boolean)
  SET "app.organization" TO ''
  SET "app.project" TO ''
 AS $function$
-declare t jsonb; held text[]; heads jsonb; head jsonb;
+declare t record; held text[] := lock_aggregates(p_items, p_skip); answered uuid[] := '{}';
 begin
-  held := lock_aggregates(p_items, p_skip);
-  select coalesce(jsonb_object_agg(l.id, jsonb_build_array(l.organization_id, l.project_id)), '{}') into heads
-    from lock_heads(array(select (v->>'id')::uuid from jsonb_array_elements(p_items) v), p_skip) l;
-  for t in select * from jsonb_array_elements(p_items) loop
-    o_id := (t->>'id')::uuid; head := heads->(t->>'id'); o_sequence := null;
-    if head is null then o_outcome := case when p_skip then 'busy' else 'gone' end;
-    elsif t ? 'feature' and not (t->>'feature' || ':' || (t->>'aggregate')) = any (held) then o_outcome := case when p_skip then 'busy' else 'gone' end;
-    else
-      perform set_config('app.organization', head->>0, true), set_config('app.project', head->>1, true);
-      select c.o_outcome, c.o_sequence into o_outcome, o_sequence from commit_one(t) c;
-    end if;
-    return next;
+  for t in
+    select l.organization_id, l.project_id, jsonb_agg(i.v) as items, array_agg(l.id) as ids
+    from lock_heads(array(select (v->>'id')::uuid from jsonb_array_elements(p_items) v), p_skip) l join jsonb_array_elements(p_items) i(v) on (i.v->>'id')::uuid = l.id
+    where not i.v ? 'feature' or (i.v->>'feature' || ':' || (i.v->>'aggregate')) = any (held)
+    group by 1, 2
+  loop
+    perform set_config('app.organization', t.organization_id::text, true), set_config('app.project', t.project_id::text, true);
+    return query select * from commit_tenant(t.items, t.ids);
+    answered := answered || t.ids;
   end loop;
+  if cardinality(answered) < jsonb_array_length(p_items) then
+    return query select (v->>'id')::uuid, case when p_skip then 'busy' else 'gone' end, null::int from jsonb_array_elements(p_items) v where not (v->>'id')::uuid = any (answered);
+  end if;
 end $function$
 
 owner openbot_owner;
 grant execute to openbot_worker;
 
-CREATE OR REPLACE FUNCTION public.commit_calls(h execution, p_calls jsonb)
+CREATE OR REPLACE FUNCTION public.commit_calls(p_items jsonb, p_ids uuid[])
  RETURNS void
  LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
-declare m jsonb; u jsonb;
 begin
-  for m in select * from jsonb_array_elements(p_calls) loop
-    if m ? 'move' then
-      update execution_call c set state = m->>'to', generation = h.generation, result = coalesce(decode(m->>'result', 'base64'), c.result),
-        failure_category = coalesce(m->>'category', c.failure_category), error_id = coalesce((m->>'error')::uuid, c.error_id),
-        ended_at = case when m->>'to' in ('intent', 'sending') then null else clock_timestamp() end
-        where c.execution_id = h.id and c.step = (m->>'step')::int and c.name = m->>'name' and c.attempt = (m->>'attempt')::int;
-    else
-      insert into execution_call (execution_id, organization_id, project_id, step, name, attempt, generation, kind, safety, provider_key, state, input)
-        values (h.id, h.organization_id, h.project_id, (m->>'step')::int, m->>'name', (m->>'attempt')::int, h.generation, m->>'kind', m->>'safety', m->>'key', m->>'to', decode(m->>'input', 'base64'));
-    end if;
-    if m ? 'usage' then u := m->'usage';
-      insert into usage_entry as e (execution_id, step, name, attempt, organization_id, project_id, subject_id, source, provider, model, status,
-          input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, estimated_input_tokens)
-        values (h.id, (m->>'step')::int, m->>'name', (m->>'attempt')::int, h.organization_id, h.project_id, h.subject_id, u->>'source', u->>'provider', u->>'model', u->>'status',
-          (u->>'inputTokens')::bigint, (u->>'outputTokens')::bigint, (u->>'cachedInputTokens')::bigint, (u->>'cacheWriteTokens')::bigint, (u->>'reasoningTokens')::bigint, (u->>'estimatedInputTokens')::bigint)
-        on conflict (execution_id, step, name, attempt) do update set status = excluded.status, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
-          cached_input_tokens = excluded.cached_input_tokens, cache_write_tokens = excluded.cache_write_tokens, reasoning_tokens = excluded.reasoning_tokens
-          where e.status <> 'confirmed' and excluded.status = 'confirmed';
-    end if;
-  end loop;
+  with call as materialized (
+    select x.id, x.organization_id, x.project_id, x.subject_id, x.generation, m.*
+    from execution x join jsonb_populate_recordset(null::commit_item, p_items) i on i.id = x.id
+    cross join jsonb_to_recordset(i.calls) m(step int, name text, attempt int, "to" text, move jsonb, kind text, safety text, key text, input text, result text, category text, error uuid, usage jsonb)
+    where x.id = any (p_ids)),
+  moved as (
+    update execution_call c set state = m."to", generation = m.generation, result = coalesce(decode(m.result, 'base64'), c.result),
+      failure_category = coalesce(m.category, c.failure_category), error_id = coalesce(m.error, c.error_id),
+      ended_at = case when m."to" in ('intent', 'sending') then null else clock_timestamp() end
+    from call m where c.execution_id = any (p_ids) and m.move is not null and c.execution_id = m.id and c.step = m.step and c.name = m.name and c.attempt = m.attempt),
+  made as (
+    insert into execution_call (execution_id, organization_id, project_id, step, name, attempt, generation, kind, safety, provider_key, state, input)
+    select m.id, m.organization_id, m.project_id, m.step, m.name, m.attempt, m.generation, m.kind, m.safety, m.key, m."to", decode(m.input, 'base64') from call m where m.move is null)
+  insert into usage_entry as e (execution_id, step, name, attempt, organization_id, project_id, subject_id, source, provider, model, status,
+      input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, estimated_input_tokens)
+    select m.id, m.step, m.name, m.attempt, m.organization_id, m.project_id, m.subject_id, u.source, u.provider, u.model, u.status,
+      u."inputTokens", u."outputTokens", u."cachedInputTokens", u."cacheWriteTokens", u."reasoningTokens", u."estimatedInputTokens"
+    from call m cross join jsonb_to_record(m.usage) u(source text, provider text, model text, status text, "inputTokens" bigint, "outputTokens" bigint, "cachedInputTokens" bigint,
+      "cacheWriteTokens" bigint, "reasoningTokens" bigint, "estimatedInputTokens" bigint)
+    where m.usage is not null
+    on conflict (execution_id, step, name, attempt) do update set status = excluded.status, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
+      cached_input_tokens = excluded.cached_input_tokens, cache_write_tokens = excluded.cache_write_tokens, reasoning_tokens = excluded.reasoning_tokens
+      where e.status <> 'confirmed' and excluded.status = 'confirmed';
 end $function$
 
 owner openbot_owner;
@@ -581,25 +618,40 @@ CREATE OR REPLACE FUNCTION public.commit_fence(h execution, t jsonb)
  RETURNS text
  LANGUAGE plpgsql
 AS $function$
-declare m jsonb; bad boolean;
+declare i commit_item := jsonb_populate_record(null::commit_item, t);
 begin
-  if not coalesce(h.generation = (t->>'g')::int and h.owner = t->>'owner' and h.epoch = (t->>'epoch')::bigint and h.claim_id = (t->>'claim')::uuid
-    and h.commit_number = (t->>'n')::int - 1 and t->'from' ? h.state
-    and (t->>'cancel' is null or h.cancel_number = (t->>'cancel')::int) and (t->>'seen' is null or h.signal_count = (t->>'seen')::int), false)
-  then
-    -- A head at n or beyond in my generation: only I move the number, so commit n is in.
-    return case when h.generation = (t->>'g')::int and h.commit_number >= (t->>'n')::int then 'already' else 'refused' end;
-  end if;
-  if t ? 'calls' then
-    for m in select * from jsonb_array_elements(t->'calls') loop
-      if m ? 'move' then
-        select not (m->'move' ? c.state) into bad from execution_call c
-          where c.execution_id = h.id and c.step = (m->>'step')::int and c.name = m->>'name' and c.attempt = (m->>'attempt')::int;
-        if bad is null or bad then return 'refused'; end if;
-      end if;
-    end loop;
-  end if;
+  -- A head at n or beyond in my generation: only I move the number, so commit n is in.
+  if not fence_holds(h, i) then return case when h.generation = i.g and h.commit_number >= i.n then 'already' else 'refused' end; end if;
+  if i.calls is not null and h.id = any (refused_calls(jsonb_build_array(t), array[h.id])) then return 'refused'; end if;
   return null;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.commit_heads(p_items jsonb, p_ids uuid[])
+ RETURNS TABLE(head execution, feature text, aggregate uuid, rows jsonb)
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+begin
+  return query
+  with moved as (
+    update execution x set commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = 0,
+      owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
+      runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
+      ended_at = case when i."do" = 'end' then clock_timestamp() end, failure_category = i.category, error_id = i.error
+    from jsonb_populate_recordset(null::commit_item, p_items) i
+    where x.id = any (p_ids) and x.id = i.id and fence_holds(x, i)
+    returning x as head, x.id, x.sequence, x.organization_id, x.project_id, i.claim, i.n, i.events, i.feature, i.aggregate, i.rows),
+  logged as (
+    insert into execution_event (execution_id, sequence, organization_id, project_id, claim_id, commit_number, position, type, step, attempt, state, body)
+    select m.id, m.sequence - jsonb_array_length(m.events) + e.ord, m.organization_id, m.project_id, m.claim, m.n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64')
+    from moved m cross join jsonb_array_elements(m.events) with ordinality e(v, ord))
+  select m.head, m.feature, m.aggregate, m.rows from moved m;
 end $function$
 
 owner openbot_owner;
@@ -609,28 +661,51 @@ CREATE OR REPLACE FUNCTION public.commit_one(t jsonb, OUT o_outcome text, OUT o_
  RETURNS record
  LANGUAGE plpgsql
 AS $function$
-declare h execution; n int := (t->>'n')::int; k int := jsonb_array_length(t->'events'); does text := t->>'do';
 begin
-  select * into h from execution x where x.id = (t->>'id')::uuid;
-  if not found then o_outcome := 'gone'; return; end if;
-  o_outcome := commit_fence(h, t); o_sequence := h.sequence;
-  if o_outcome is not null then return; end if;
-  o_outcome := 'applied'; o_sequence := h.sequence + k;
-  update execution x set commit_number = n, sequence = o_sequence, state = t->>'to', cursor = coalesce(t->'cursor', x.cursor), stalls = 0,
-    owner = case when does = 'keep' then x.owner end, epoch = case when does = 'keep' then x.epoch end, claim_id = case when does = 'keep' then x.claim_id end,
-    runnable_at = case does when 'yield' then '-infinity'::timestamptz when 'wait' then (t->>'until')::timestamptz end,
-    wait_until = case when does = 'wait' then (t->>'until')::timestamptz else x.wait_until end,
-    ended_at = case when does = 'end' then clock_timestamp() end, failure_category = t->>'category', error_id = (t->>'error')::uuid where x.id = h.id;
-  if k > 0 then
-    insert into execution_event (execution_id, sequence, organization_id, project_id, claim_id, commit_number, position, type, step, attempt, state, body)
-      select h.id, h.sequence + e.ord, h.organization_id, h.project_id, h.claim_id, n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64')
-      from jsonb_array_elements(t->'events') with ordinality e(v, ord);
+  select c.o_outcome, c.o_sequence into o_outcome, o_sequence from commit_tenant(jsonb_build_array(t), array[(t->>'id')::uuid]) c;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.commit_tenant(p_items jsonb, p_ids uuid[])
+ RETURNS TABLE(o_id uuid, o_outcome text, o_sequence integer)
+ LANGUAGE plpgsql
+AS $function$
+declare r record; calls boolean := jsonb_path_exists(p_items, '$[*].calls'); open uuid[] := p_ids; applied uuid[] := '{}';
+begin
+  if calls then open := array(select unnest(p_ids) except select unnest(refused_calls(p_items, p_ids))); end if;
+  for r in select * from commit_heads(p_items, open) loop
+    o_id := (r.head).id; o_outcome := 'applied'; o_sequence := (r.head).sequence;
+    applied := applied || o_id;
+    if r.feature is not null then execute format('select %I($1, $2, $3)', 'feature_rows_' || r.feature) using r.head, r.aggregate, r.rows; end if;
+    return next;
+  end loop;
+  if calls then perform commit_calls(p_items, applied); end if;
+  if jsonb_path_exists(p_items, '$[*].consume') then perform consume_signals(p_items, applied); end if;
+  if cardinality(applied) < cardinality(p_ids) then
+    for o_id, o_outcome, o_sequence in
+      select l.id, case when x.id is null then 'gone' else coalesce(commit_fence(x, v), 'refused') end, x.sequence
+      from unnest(p_ids) l(id) join jsonb_array_elements(p_items) v on (v->>'id')::uuid = l.id left join (select * from execution y where y.id = any (p_ids)) x on x.id = l.id
+      where not l.id = any (applied)
+    loop return next; end loop;
   end if;
-  if t ? 'calls' then perform commit_calls(h, t->'calls'); end if;
-  if t ? 'consume' then
-    update execution_signal s set consumed = n from jsonb_to_recordset(t->'consume') c(name text, number int) where s.execution_id = h.id and s.name = c.name and s.number = c.number;
-  end if;
-  if t ? 'feature' then execute format('select %I($1, $2, $3)', 'feature_rows_' || (t->>'feature')) using h, (t->>'aggregate')::uuid, t->'rows'; end if;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.consume_signals(p_items jsonb, p_ids uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+begin
+  update execution_signal s set consumed = i.n from jsonb_populate_recordset(null::commit_item, p_items) i cross join jsonb_to_recordset(i.consume) c(name text, number int)
+    where s.execution_id = any (p_ids) and s.execution_id = i.id and s.name = c.name and s.number = c.number;
 end $function$
 
 owner openbot_owner;
@@ -688,13 +763,25 @@ begin
   if p_rows ? 'inputs' then
     update chat_input i set taken_at = clock_timestamp(), taken_step = (p_rows->>'step')::int where i.turn_id = turn and i.taken_at is null and i.id in (select v::uuid from jsonb_array_elements_text(p_rows->'inputs') v);
   end if;
-  update chat_turn t set steps = (p_rows->>'steps')::int, usage = p_rows->'usage', item_count = t.item_count + added, first_seq = case when t.item_count = 0 then c.item_count + 1 else t.first_seq end,
+  update chat_turn t set steps = (p_rows->>'steps')::int, usage = nullif(p_rows->'usage', 'null'), item_count = t.item_count + added, first_seq = case when t.item_count = 0 then c.item_count + 1 else t.first_seq end,
     state = case when t.state = 'queued' then 'running' else t.state end, started_at = coalesce(t.started_at, clock_timestamp()) where t.id = turn;
   update chat x set revision = x.revision + 1, item_count = x.item_count + added,
     todos = case when p_rows ? 'todos' then decode(p_rows->'todos'->>'body', 'base64') else x.todos end,
     todos_open = case when p_rows ? 'todos' then (p_rows->'todos'->>'open')::int else x.todos_open end,
     todos_version = x.todos_version + (p_rows ? 'todos')::int where x.id = c.id;
 end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.fence_holds(h execution, i commit_item)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+  select coalesce(h.generation = i.g and h.owner = i.owner and h.epoch = i.epoch and h.claim_id = i.claim and h.commit_number = i.n - 1 and i."from" ? h.state
+    and (i.cancel is null or h.cancel_number = i.cancel) and (i.seen is null or h.signal_count = i.seen), false)
+$function$
 
 owner openbot_owner;
 grant execute to openbot_worker;
@@ -721,7 +808,8 @@ AS $function$
 declare found_signals jsonb; found_calls jsonb; head jsonb;
 begin
   perform set_config('app.organization', p_organization::text, true), set_config('app.project', p_project::text, true);
-  select jsonb_build_object('state', x.state, 'claim', x.claim_id, 'signalCount', x.signal_count, 'cancelNumber', x.cancel_number, 'commitNumber', x.commit_number) into head
+  select jsonb_build_object('state', x.state, 'claim', x.claim_id, 'signalCount', x.signal_count, 'cancelNumber', x.cancel_number, 'commitNumber', x.commit_number,
+    'announced', case when x.stalls > 0 and x.state = 'running' then (select e.state from execution_event e where e.execution_id = x.id and e.type = 'State' order by e.sequence desc limit 1) end) into head
     from execution x where x.id = p_id;
   select coalesce(jsonb_agg(jsonb_build_object('name', s.name, 'number', s.number, 'body', encode(s.body, 'base64')) order by s.created_at, s.name, s.number), '[]') into found_signals
     from execution_signal s where s.execution_id = p_id and s.consumed is null;
@@ -739,6 +827,7 @@ CREATE OR REPLACE FUNCTION public.lock_aggregates(p_items jsonb, p_skip boolean)
 AS $function$
 declare f record; got uuid[]; held text[] := '{}';
 begin
+  if not jsonb_path_exists(p_items, '$[*].feature') then return held; end if;
   for f in select v->>'feature' as feature, array_agg(distinct (v->>'aggregate')::uuid) as ids from jsonb_array_elements(p_items) v where v ? 'feature' group by 1 order by 1 loop
     execute format('select %I($1, $2)', 'feature_lock_' || f.feature) using f.ids, p_skip into got;
     held := held || array(select f.feature || ':' || g from unnest(got) g);
@@ -754,6 +843,8 @@ CREATE OR REPLACE FUNCTION public.lock_heads(p_ids uuid[], p_skip boolean)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'public'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
 AS $function$
 begin
   if p_skip then
@@ -815,6 +906,23 @@ end $function$
 
 owner openbot_owner;
 grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.refused_calls(p_items jsonb, p_ids uuid[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+begin
+  return array(select i.id from jsonb_populate_recordset(null::commit_item, p_items) i cross join jsonb_to_recordset(i.calls) m(step int, name text, attempt int, move jsonb)
+    left join (select * from execution_call y where y.execution_id = any (p_ids)) c on c.execution_id = i.id and c.step = m.step and c.name = m.name and c.attempt = m.attempt
+    where m.move is not null and not coalesce(m.move ? c.state, false));
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.release_executions(p_owner text, p_epoch bigint, p_keep uuid[], p_cost integer)
  RETURNS SETOF uuid
