@@ -89,24 +89,30 @@ export class ExecutionWriter {
     this.draft.dropUnsaved();
   }
 
-  /** What a write in the background met, also one on its way: whoever reads what is stored deals with it. */
+  /** What a write in the background met, also one on its way: whoever reads what is stored deals with it. None begins with what is known until then. */
   async takeBroken(): Promise<unknown> {
+    this.stop();
     await this.tail;
     const { broken } = this;
     this.broken = null;
     return broken;
   }
 
-  /** Keeps a change for the next write. One that is held already goes out first, alone: phases become durable in order. */
+  /**
+   * Keeps a change for the next write. One that is held already goes out first, alone: phases become durable in order. In its turn among the writes,
+   * so that one on its way that is refused gives back its own and nothing of this.
+   */
   async hold(change: Change): Promise<void> {
     const { events, calls } = this.draft.takeAll();
     try {
-      if (this.held) await this.inOrder(() => this.sendHeld());
+      await this.inOrder(async () => {
+        if (this.held) await this.sendHeld();
+        this.held = { change, events, calls };
+      });
     } catch (error) {
       this.draft.calls.unshift(...calls);
       throw error;
     }
-    this.held = { change, events, calls };
     this.later(holdMs);
   }
 
@@ -156,8 +162,7 @@ export class ExecutionWriter {
   private async lockedCommit(item: CommitItem, locks: Locks, work: (tx: Tx) => Promise<void>): Promise<{ outcome: CommitOutcome; heads: readonly string[] }> {
     const done = await this.ports.transact(this.head.context, async (tx) => {
       const aggregates = [...(locks.aggregates ?? []), ...(item.feature ? [{ feature: item.feature, id: item.aggregate as string }] : [])];
-      for (const { feature, id } of aggregates.sort(byFeatureAndId))
-        await tx.query(`select "feature_lock_${feature.replace(/\W/g, '')}"($1::uuid[], false)`, [[id]]);
+      for (const { feature, id } of aggregates.sort(byFeatureAndId)) await tx.query(`select "feature_lock_${feature.replace(/\W/g, '')}"($1::uuid[], false)`, [[id]]);
       const others = locks.heads ? await locks.heads(tx) : [];
       await lockHeads(tx, [this.head.id, ...others]);
       const [fence] = (await tx.query(`select commit_fence(x, $2::jsonb) as outcome from execution x where x.id = $1`, [this.head.id, item])) as {
