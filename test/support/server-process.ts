@@ -6,7 +6,14 @@ import { builtServer } from './built-server.js';
 import type { TestDatabase } from './database.js';
 
 export type Exit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
-export type LocalIdentity = { readonly url: string; readonly token: string; readonly memberId: string; readonly botId: string; readonly organizationId: string; readonly projectId: string };
+export type LocalIdentity = {
+  readonly url: string;
+  readonly token: string;
+  readonly memberId: string;
+  readonly botId: string;
+  readonly organizationId: string;
+  readonly projectId: string;
+};
 
 /** One run of the program in a process of its own. */
 export type ServerRun = {

@@ -19,7 +19,12 @@ function converse({ body }: RecordedRequest, request: number, holds: boolean): S
  * From the last to the first, so that what a restart has left to do passes none of the points before. `at` counts what the recovery of the turn
  * before passes once more; without one the process is killed from outside as soon as text is in the log.
  */
-type Point = { readonly name: string; readonly at: string | null; /** Requests that the provider gets. */ readonly asked: number; /** Attempts whose result was lost. */ readonly lost: readonly string[] };
+type Point = {
+  readonly name: string;
+  readonly at: string | null;
+  /** Requests that the provider gets. */ readonly asked: number;
+  /** Attempts whose result was lost. */ readonly lost: readonly string[];
+};
 const points: readonly Point[] = [
   { name: 'before the end, with the last result saved', at: 'phase:saved#3', asked: 2, lost: [] },
   { name: 'before the end, with the last result not saved', at: 'end:before#2', asked: 3, lost: ['2.1'] },
@@ -90,10 +95,9 @@ test.each(points.map((point, index) => ({ ...point, turn: index, next: points[in
     expect(chat).toEqual({ todos: null, todos_version: 3 * (turn + 1), running_turn_id: null });
     expect(await accepted(server.local, 'GET', `/v1/chats/${receipt.chat}/turns/${receipt.turn}`)).toMatchObject({ response: { status: 'completed' } });
 
-    const used = await world.rows(
-      `select step || '.' || attempt as attempt, status, input_tokens, output_tokens from usage_entry where execution_id = $1 order by step, attempt`,
-      [world.uuid(receipt)],
-    );
+    const used = await world.rows(`select step || '.' || attempt as attempt, status, input_tokens, output_tokens from usage_entry where execution_id = $1 order by step, attempt`, [
+      world.uuid(receipt),
+    ]);
     const lost = point.lost.map((attempt) => ({ attempt, status: 'unknown', input_tokens: null, output_tokens: null }));
     const known = ['1', '2'].map((step) => ({ attempt: `${step}.${isLost(`${step}.1`) ? 2 : 1}`, status: 'confirmed', input_tokens: '10', output_tokens: '5' }));
     expect(used).toEqual([...lost, ...known].sort((a, b) => (a.attempt < b.attempt ? -1 : 1)));

@@ -11,7 +11,8 @@ const deltas = (request: number): string[] => upTo(10).map((part) => `${request}
 jest.setTimeout(120_000);
 
 let world: ServerWorld;
-const start = async (node: string, env: Record<string, string> = {}): Promise<ServerRun> => (await world.place({ node, env: { OPENBOT_LEASE_MS: String(leaseMs), ...env } })).start();
+const start = async (node: string, env: Record<string, string> = {}): Promise<ServerRun> =>
+  (await world.place({ node, env: { OPENBOT_LEASE_MS: String(leaseMs), ...env } })).start();
 
 beforeAll(async () => {
   world = await openServerWorld();
@@ -84,7 +85,9 @@ test('killed with the default lease: another server finishes within ten seconds 
   killed.signal('SIGKILL');
   await killed.exited;
   await expectAnswer(survivor, receipt, 2);
-  const [{ ms }] = (await world.rows('select extract(epoch from ended_at - $2::timestamptz) * 1000 as ms from execution where id = $1', [world.uuid(receipt), at])) as [{ ms: string }];
+  const [{ ms }] = (await world.rows('select extract(epoch from ended_at - $2::timestamptz) * 1000 as ms from execution where id = $1', [world.uuid(receipt), at])) as [
+    { ms: string },
+  ];
   console.info(`ended ${Math.round(Number(ms))} ms after the kill, with a lease of ${leaseMs} ms`);
   expect(Number(ms)).toBeLessThanOrEqual(leaseMs + 1_000);
 });

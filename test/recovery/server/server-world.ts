@@ -100,7 +100,7 @@ export async function eventsOf(server: { readonly url: string; readonly token: s
 /** All items of a chat, the oldest first. */
 export async function itemsOf(server: { readonly url: string; readonly token: string }, chat: string): Promise<{ id: string; seq: number; content: any; origin: any }[]> {
   const items: any[] = [];
-  for (let before: string | null = null; ; ) {
+  for (let before: string | null = null; ;) {
     const page: any = await accepted(server, 'GET', `/v1/chats/${chat}/items?limit=100${before === null ? '' : `&before=${before}`}`);
     items.push(...page.items);
     if (page.next === null) return items.reverse();

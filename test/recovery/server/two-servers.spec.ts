@@ -63,7 +63,9 @@ async function killOwner(): Promise<number> {
   serverOf(owner).signal('SIGKILL');
   await serverOf(owner).exited;
   expect(await endedExecution(serverOf(otherThan(owner)).local, receipt)).toMatchObject({ state: 'completed' });
-  const [{ ms }] = (await world.rows('select extract(epoch from ended_at - $2::timestamptz) * 1000 as ms from execution where id = $1', [world.uuid(receipt), killed])) as [{ ms: string }];
+  const [{ ms }] = (await world.rows('select extract(epoch from ended_at - $2::timestamptz) * 1000 as ms from execution where id = $1', [world.uuid(receipt), killed])) as [
+    { ms: string },
+  ];
   await expectWhole(otherThan(owner), receipt);
   servers.set(owner, await places.get(owner)!.start());
   return Number(ms);
