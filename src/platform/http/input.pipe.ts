@@ -1,9 +1,8 @@
-import { HttpException, ValidationPipe, type ArgumentMetadata } from '@nestjs/common';
+import { ValidationPipe, type ArgumentMetadata } from '@nestjs/common';
 import type { ValidationError, ValidatorOptions } from 'class-validator';
 import { fieldPath, fromValidation, invalidInput } from './invalid-input.js';
 import { misshapenNests } from './nested-shape.js';
 import { refusedKeys } from './strict-json.js';
-import { bodyOf, transportProblems } from './transport-problems.js';
 
 const unstorable = /\0|\p{Surrogate}/u;
 
@@ -19,7 +18,7 @@ function checkQuery(value: unknown, path: string): void {
 
 /**
  * Validates what controllers take by its class: unknown fields are refused by name, and the controller gets an instance. Types are never
- * guessed: a query field that is a number says so with `@Type(() => Number)`.
+ * guessed: a query field that is a number says so with `@WholeNumber()`. An id in a path has its own rule, `@PublicId()`: a malformed one is a missing one.
  */
 export class InputPipe extends ValidationPipe {
   constructor() {
@@ -28,8 +27,6 @@ export class InputPipe extends ValidationPipe {
 
   override async transform(value: unknown, metadata: ArgumentMetadata): Promise<unknown> {
     if (metadata.type === 'query') checkQuery(value, metadata.data ?? '');
-    // A malformed id in a path is a missing one; a path that no database can hold is no route.
-    if (metadata.type === 'param' && typeof value === 'string' && unstorable.test(value)) throw new HttpException(bodyOf('RouteNotFound'), transportProblems.RouteNotFound.status);
     const isBody = metadata.type === 'body' && metadata.data === undefined && value !== undefined;
     if (isBody && (value === null || typeof value !== 'object' || Array.isArray(value))) throw invalidInput('body', 'must be an object');
     return (await super.transform(value, metadata)) as unknown;

@@ -25,7 +25,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .setDescription(description)
     .setVersion('1')
     .addServer('/', 'This server')
-    .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'A user token or an API key.' }, 'token')
+    .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'opaque', description: 'A user token or an API key.' }, 'token')
     .build();
   const document = SwaggerModule.createDocument(app, config, { autoTagControllers: false });
   document.components = { ...document.components, schemas: { ...document.components?.schemas, ...commonSchemas } };

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
 import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import type { Type as Class } from '@nestjs/common';
+import { WholeNumber } from './whole-number.js';
 
 export const defaultLimit = 50;
 export const maxLimit = 100;
@@ -9,7 +9,7 @@ export const maxLimit = 100;
 /** The query of a list: how much, and from where. A list adds its own filters in a class that extends this one. */
 export class PageQuery {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: maxLimit, default: defaultLimit })
-  @Type(() => Number)
+  @WholeNumber()
   @IsInt()
   @Min(1)
   @Max(maxLimit)

@@ -6,8 +6,12 @@ import type { ModelSelection } from '@domain/models/catalog.js';
 import { Characters } from '@platform/http/characters.js';
 import { PageOf, PageQuery } from '@platform/http/paging.js';
 import { IsPublicId } from '@platform/http/public-id.js';
+import { WholeNumber } from '@platform/http/whole-number.js';
 
 const revisionLimit = 2_147_483_647;
+
+/** What the documentation page offers: a whole selection that works on a new server, since not every model takes an effort. */
+const modelExample = { provider: 'development', model: 'mock-text' };
 
 export class ModelSelectionBody {
   @ApiPropertyOptional({ enum: ['Config.Selection'] })
@@ -23,7 +27,7 @@ export class ModelSelectionBody {
   @Characters(1, 200)
   model: string;
 
-  @ApiPropertyOptional({ example: 'low', maxLength: 50, description: 'One of the model’s `reasoningEfforts`.' })
+  @ApiPropertyOptional({ maxLength: 50, description: 'One of the model’s `reasoningEfforts`.' })
   @ValidateIf((body: ModelSelectionBody) => body.reasoningEffort !== undefined)
   @Characters(1, 50)
   reasoningEffort?: string;
@@ -39,7 +43,7 @@ export class CreateBotBody {
   @Characters(0, instructionsLimit)
   instructions?: string;
 
-  @ApiPropertyOptional({ type: ModelSelectionBody, nullable: true, description: 'Without one it uses the default of this server, if there is one.' })
+  @ApiPropertyOptional({ type: ModelSelectionBody, nullable: true, example: modelExample, description: 'Without one it uses the default of this server, if there is one.' })
   @IsOptional()
   @IsObject()
   @ValidateNested()
@@ -73,7 +77,7 @@ export class ChangeBotBody extends Expected {
   @Characters(0, instructionsLimit)
   instructions?: string;
 
-  @ApiPropertyOptional({ type: ModelSelectionBody, nullable: true, description: '`null` takes the model away.' })
+  @ApiPropertyOptional({ type: ModelSelectionBody, nullable: true, example: modelExample, description: '`null` takes the model away.' })
   @IsOptional()
   @IsObject()
   @ValidateNested()
@@ -90,7 +94,7 @@ export class ChangeBotBody extends Expected {
 
 export class DeleteBotQuery {
   @ApiProperty({ type: 'integer', minimum: 1, description: 'The `revision` that you read.' })
-  @Type(() => Number)
+  @WholeNumber()
   @IsInt()
   @Min(1)
   @Max(revisionLimit)

@@ -1,9 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
 import { IsInt, Max, Min } from 'class-validator';
 import type { ExecutionEventBody } from '@domain/executions/events.js';
 import { executionStates, type ExecutionState } from '@domain/executions/state.js';
 import { defaultLimit, maxLimit } from '@platform/http/paging.js';
+import { WholeNumber } from '@platform/http/whole-number.js';
 
 export const maxSequence = 2_147_483_647;
 export const maxWaitMs = 60_000;
@@ -13,7 +13,7 @@ export const maxLongPollEvents = maxLimit;
 
 export class ObserveQuery {
   @ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: maxSequence, default: 0, description: 'The last event that you have: reading goes on behind it.' })
-  @Type(() => Number)
+  @WholeNumber()
   @IsInt()
   @Min(0)
   @Max(maxSequence)
@@ -22,7 +22,7 @@ export class ObserveQuery {
 
 export class EventsQuery extends ObserveQuery {
   @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: maxLimit, default: defaultLimit })
-  @Type(() => Number)
+  @WholeNumber()
   @IsInt()
   @Min(1)
   @Max(maxLimit)
@@ -31,7 +31,7 @@ export class EventsQuery extends ObserveQuery {
 
 export class WaitQuery extends ObserveQuery {
   @ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: maxWaitMs, default: defaultWaitMs, description: 'How long to wait for the next event.' })
-  @Type(() => Number)
+  @WholeNumber()
   @IsInt()
   @Min(0)
   @Max(maxWaitMs)
