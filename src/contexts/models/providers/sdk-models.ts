@@ -4,6 +4,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import type { ConnectionApi, ConnectionKind, ConnectionModel } from '@domain/models/connection.js';
 import type { Model, ModelRequest } from '@core/model.js';
 import type { Egress } from '@platform/egress/egress.js';
+import { quotingNoKey } from './key-redaction.js';
 import { sdkModel } from './stream.js';
 
 /** Where a model is and how it is spoken to. `provider` is the id that selections name, and the owner of replayed reasoning. */
@@ -86,9 +87,11 @@ function compatibleModel(endpoint: Endpoint, model: ConnectionModel, egress: Egr
 /** The guard's fetch is undici's, whose types differ in name alone. */
 const sdkFetch = (egress: Egress): typeof globalThis.fetch => egress.fetch as unknown as typeof globalThis.fetch;
 
-/** A model ready to be called. Nothing is sent before the first call. */
-export function connectModel(endpoint: Endpoint, model: ConnectionModel, egress: Egress): Model {
+function adapterOf(endpoint: Endpoint, model: ConnectionModel, egress: Egress): Model {
   if (endpoint.kind === 'anthropic') return anthropicModel(endpoint, model, egress);
   if (endpoint.kind === 'openai-compatible' && endpoint.api !== 'responses') return compatibleModel(endpoint, model, egress);
   return openaiModel(endpoint, model, egress);
 }
+
+/** A model ready to be called. Nothing is sent before the first call. */
+export const connectModel = (endpoint: Endpoint, model: ConnectionModel, egress: Egress): Model => quotingNoKey(adapterOf(endpoint, model, egress), endpoint.apiKey);
