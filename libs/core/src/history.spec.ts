@@ -36,6 +36,11 @@ test.each<[rule: string, items: ItemContent[], history: object[]]>([
     [call('1'), missing('1'), asks('next'), call('1_2'), output('1_2', 'b')],
   ],
   ['an id that no provider would take', [call('é:1'), output('é:1', 'a'), call('')], [call('__1'), output('__1', 'a'), call('call'), missing('call')]],
+  [
+    'a name that no provider would take',
+    [{ ...call('1'), name: 'multi.é tool' }, output('1', 'a'), { ...call('2'), name: '' }, { ...call('3'), name: 'n'.repeat(90) }],
+    [{ ...call('1'), name: 'multi___tool' }, output('1', 'a'), { ...call('2'), name: 'unnamed' }, { ...call('3'), name: 'n'.repeat(64) }, missing('2'), missing('3')],
+  ],
   ['reasoning of another provider is left out', [thinks('p'), thinks('q'), thinks()], [thinks('p'), thinks()]],
   [
     'text for the model takes the place of the output',

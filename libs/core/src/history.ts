@@ -39,6 +39,9 @@ function portableId(callId: string, taken: Set<string>): string {
   return id;
 }
 
+/** A model may call a tool that nobody has, under a name that its provider refuses to read again. Names of real tools are portable and stay. */
+const portableName = (name: string): string => name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || 'unnamed';
+
 /** Providers that read arguments as an object would refuse the whole request for one bad call, so what is no object is wrapped in one. */
 function portableArguments(text: string): string {
   const args = readArguments(text);
@@ -58,9 +61,9 @@ function readByModel(saved: FunctionCallOutput, callId: string): FunctionCallOut
 
 /**
  * What a model of `provider` reads of saved items, in a form that providers accept whatever happened to the turns before: the outputs of a
- * step's calls directly follow them, one for each and in their order; call ids are unique in the whole history; arguments are JSON
- * objects; another provider's reasoning is left out. The history of the first n items is a prefix of the history of more, unless the
- * items end in a step whose outputs are still to come.
+ * step's calls directly follow them, one for each and in their order; call ids are unique in the whole history; names are such as providers
+ * take, and arguments are JSON objects; another provider's reasoning is left out. The history of the first n items is a prefix of the
+ * history of more, unless the items end in a step whose outputs are still to come.
  */
 export function historyFor(provider: string, items: readonly ItemContent[]): readonly ItemContent[] {
   const outputs = outputsByCall(items);
@@ -77,7 +80,7 @@ export function historyFor(provider: string, items: readonly ItemContent[]): rea
     } else if (item.type === 'function_call') {
       const callId = portableId(item.callId, ids);
       const saved = outputs.get(at) ?? { type: 'function_call_output', callId, status: 'failed', output: missingOutput };
-      history.push({ ...item, callId, arguments: portableArguments(item.arguments) });
+      history.push({ ...item, callId, name: portableName(item.name), arguments: portableArguments(item.arguments) });
       owed.push(readByModel(saved, callId));
     } else if (item.type === 'reasoning') {
       if (item.provider === undefined || item.provider === provider) history.push(item);
