@@ -1,7 +1,19 @@
 /** SQLSTATEs after which nobody knows whether the statement took effect, or which pass by themselves; 25006 is a primary that became a standby. */
 const passing = /^(08|28|40|53|55|57|25006$|25P03$)/;
 const dataErrors = /^(22|23)/;
-const socketCodes = new Set(['ECONNRESET', 'ECONNREFUSED', 'ECONNABORTED', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN']);
+const socketCodes = new Set([
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'ECONNABORTED',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
 const socketTexts =
   /Connection terminated|Client has encountered a connection error|connection error and is not queryable|timeout exceeded when trying to connect|Query read timeout|Client was closed|Cannot use a pool after/i;
 

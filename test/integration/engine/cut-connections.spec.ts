@@ -39,7 +39,12 @@ class CountingSaga implements Saga<Cursor> {
     return [{ feature: 'probe', id: subjectId ?? '' }];
   }
   async end(tx: Tx, { id, context, cursor }: Stored<Cursor>): Promise<void> {
-    await tx.query('insert into probe_row (execution_id, organization_id, project_id, number) values ($1, $2, $3, $4)', [id, context.organizationId, context.projectId, cursor.done + 1]);
+    await tx.query('insert into probe_row (execution_id, organization_id, project_id, number) values ($1, $2, $3, $4)', [
+      id,
+      context.organizationId,
+      context.projectId,
+      cursor.done + 1,
+    ]);
   }
 }
 
@@ -77,7 +82,9 @@ describe('a database connection that is cut at random bytes', () => {
     const before = proxy.cuts;
     proxy.through(cutAtRandomBytes(seededRandom(seed), 500, 60_000));
     try {
-      const ids = await Promise.all(Array.from({ length: executions }, async () => admit(database, tenant, 'counting', { steps, done: 0 }, { subjectId: await newProbe(superuser, tenant) })));
+      const ids = await Promise.all(
+        Array.from({ length: executions }, async () => admit(database, tenant, 'counting', { steps, done: 0 }, { subjectId: await newProbe(superuser, tenant) })),
+      );
       await eventually(
         async () => (await rowsOf<{ open: number }>(superuser, 'select count(*)::int as open from execution where id = any ($1) and ended_at is null', [ids]))[0]?.open,
         (open) => open === 0,
@@ -88,7 +95,11 @@ describe('a database connection that is cut at random bytes', () => {
 
       const heads = await rowsOf(superuser, 'select state, cursor, sequence from execution where id = any ($1)', [ids]);
       expect(heads).toEqual(ids.map(() => ({ state: 'completed', cursor: { steps, done: steps }, sequence: steps + 3 })));
-      const numbers = await rowsOf<{ numbers: number[] }>(superuser, 'select array_agg(number order by number) as numbers from probe_row where execution_id = any ($1) group by execution_id', [ids]);
+      const numbers = await rowsOf<{ numbers: number[] }>(
+        superuser,
+        'select array_agg(number order by number) as numbers from probe_row where execution_id = any ($1) group by execution_id',
+        [ids],
+      );
       expect(numbers).toEqual(ids.map(() => ({ numbers: Array.from({ length: steps + 1 }, (__, index) => index + 1) })));
       expect(await rowsOf(superuser, 'select distinct p.total from probe p join execution x on x.subject_id = p.id where x.id = any ($1)', [ids])).toEqual([{ total: steps }]);
       for (const id of ids) {

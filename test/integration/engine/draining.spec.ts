@@ -68,7 +68,10 @@ describe('a node that leaves', () => {
     const id = await admit(database, tenant, 'streams', { mode: 'stream', done: 0 });
     await eventually(() => outside.waitsForWord);
     const stopped = leaving.stop();
-    await eventually(() => rowsOf(superuser, `select 1 from node where name = 'leaving' and draining`), (rows) => rows.length === 1);
+    await eventually(
+      () => rowsOf(superuser, `select 1 from node where name = 'leaving' and draining`),
+      (rows) => rows.length === 1,
+    );
     const fresh = await admit(database, tenant, 'streams', { mode: 'stream', done: 0 });
     const staying = await start('staying', 5_000);
     for (let word = 1; word <= 3; word += 1) {
@@ -83,7 +86,13 @@ describe('a node that leaves', () => {
       give?.();
     }
     await stopped;
-    for (const each of [id, fresh]) expect(await eventually(() => head(each), ({ ended_at }) => ended_at !== null)).toMatchObject({ state: 'completed', stalls: 0, cursor: { done: 3 } });
+    for (const each of [id, fresh])
+      expect(
+        await eventually(
+          () => head(each),
+          ({ ended_at }) => ended_at !== null,
+        ),
+      ).toMatchObject({ state: 'completed', stalls: 0, cursor: { done: 3 } });
     expect((await head(id)).generation).toBe(2);
     expect((await head(fresh)).generation).toBe(1);
     expect(outside.ran.filter((ran) => ran === '2:2' || ran === '2:3')).toHaveLength(2);
@@ -102,7 +111,12 @@ describe('a node that leaves', () => {
     expect(await head(id)).toMatchObject({ state: 'running', owner: null, stalls: 0, runnable_at: Number.NEGATIVE_INFINITY });
     expect(leaving.errors).toEqual([]);
     const staying = await start('staying', 5_000);
-    expect(await eventually(() => head(id), ({ ended_at }) => ended_at !== null)).toMatchObject({ state: 'completed', generation: 2, stalls: 0 });
+    expect(
+      await eventually(
+        () => head(id),
+        ({ ended_at }) => ended_at !== null,
+      ),
+    ).toMatchObject({ state: 'completed', generation: 2, stalls: 0 });
     expect(outside.sends).toEqual(['1:1', '1:2', '2:1', '3:1']);
     expect(await rowsOf(superuser, 'select step, attempt, state from execution_call where execution_id = $1 order by step, attempt', [id])).toEqual([
       { step: 1, attempt: 1, state: 'abandoned' },

@@ -28,7 +28,8 @@ class FaultyHandler implements ICommandHandler<FaultyPhase> {
       await new Promise((resolve) => run.signal.addEventListener('abort', resolve));
       run.signal.throwIfAborted();
     }
-    if (mode === 'bad-rows') return run.finish({ mode, done: true }, { feature: 'probe', aggregateId: run.execution.subjectId ?? '', rows: { number: -1 } });
+    if (mode === 'bad-rows' || mode === 'bad-rows-then-calls')
+      return run.finish({ mode, done: true }, { feature: 'probe', aggregateId: run.execution.subjectId ?? '', rows: { number: -1 } });
     if (mode === 'says-then-reads') {
       run.emit({ _tag: 'ToolResult', step: 1, callId: 'one', status: 'completed' });
       if (run.kept.get('read') !== true) {
@@ -37,6 +38,22 @@ class FaultyHandler implements ICommandHandler<FaultyPhase> {
       }
     }
     run.finish({ mode, done: true });
+  }
+}
+
+const sent: string[] = [];
+
+class TwoCallsPhase {
+  constructor(readonly run: PhaseRun<Cursor>) {}
+}
+
+@CommandHandler(TwoCallsPhase)
+class TwoCallsHandler implements ICommandHandler<TwoCallsPhase> {
+  async execute({ run }: TwoCallsPhase) {
+    const ask = (name: string) => run.call({ step: 2, name, kind: 'test', safety: 'repeatable' }, () => Promise.resolve(void sent.push(name)));
+    const asked = await Promise.allSettled([ask('one'), ask('two')]);
+    for (const each of asked) if (each.status === 'rejected') throw each.reason;
+    run.finish({ mode: 'done', done: true });
   }
 }
 
@@ -52,6 +69,7 @@ class FaultySaga implements Saga<Cursor> {
     nexts += 1;
     if (cursor.mode === 'past-wait') return wait({ until: new Date(wake.now.getTime() - 1_000) });
     if (cursor.mode === 'throwing-next') throw new Error('a bug');
+    if (cursor.mode === 'bad-rows-then-calls' && cursor.done) return phase(TwoCallsPhase);
     if (cursor.mode === 'broken-end' || cursor.done) return end('completed');
     return phase(FaultyPhase);
   }
@@ -76,9 +94,13 @@ describe('faults of a workflow', () => {
   let superuser: Pool;
   let harness: EngineHarness;
   const tenant = newTenant();
-  const start = () => startEngine(database, [FaultyHandler, FaultySaga, TimerSaga], { node: 'faults' });
+  const start = () => startEngine(database, [FaultyHandler, TwoCallsHandler, FaultySaga, TimerSaga], { node: 'faults' });
   const head = async (id: string) => (await rowsOf(superuser, 'select * from execution where id = $1', [id]))[0]!;
-  const ended = (id: string) => eventually(() => head(id), ({ ended_at }) => ended_at !== null);
+  const ended = (id: string) =>
+    eventually(
+      () => head(id),
+      ({ ended_at }) => ended_at !== null,
+    );
   const run = async (mode: string) => admit(database, tenant, 'faulty', { mode }, { subjectId: await newProbe(superuser, tenant) });
   const reported = (id: string) => harness.errors.filter(({ executionId }) => executionId === id).map(({ category }) => category);
 
@@ -119,11 +141,24 @@ describe('faults of a workflow', () => {
     expect(await rowsOf(superuser, `select 1 from execution_event where execution_id = $1 and type = 'ToolResult'`, [id])).toHaveLength(1);
   });
 
+  test('of two calls at once that share a commit with bad rows, none is sent that is not stored', async () => {
+    const id = await run('bad-rows-then-calls');
+    expect(await ended(id)).toMatchObject({ state: 'failed', failure_category: 'internal' });
+    const calls = await rowsOf<{ name: string }>(superuser, 'select name from execution_call where execution_id = $1', [id]);
+    expect(sent).toEqual(['two']);
+    expect(calls).toEqual([{ name: 'two' }]);
+  });
+
   test('an end that throws is reported each time, tried again ever later, and done once it works', async () => {
     const id = await run('broken-end');
-    const waiting = await eventually(() => head(id), ({ stalls, owner }) => stalls >= 3 && owner === null);
+    const waiting = await eventually(
+      () => head(id),
+      ({ stalls, owner }) => stalls >= 3 && owner === null,
+    );
     expect(waiting).toMatchObject({ state: 'running', ended_at: null });
-    const [{ waits }] = (await rowsOf<{ waits: number }>(superuser, 'select extract(epoch from runnable_at - clock_timestamp())::float as waits from execution where id = $1', [id])) as [{ waits: number }];
+    const [{ waits }] = (await rowsOf<{ waits: number }>(superuser, 'select extract(epoch from runnable_at - clock_timestamp())::float as waits from execution where id = $1', [
+      id,
+    ])) as [{ waits: number }];
     expect(waits).toBeGreaterThan(4);
     // Two ends of each owner: as it should, and as failed.
     expect(ends).toBe(6);
@@ -135,9 +170,15 @@ describe('faults of a workflow', () => {
 
   test('a timer that became due while nobody ran fires at the start', async () => {
     const id = await admit(database, tenant, 'timer', { until: new Date(Date.now() + 1_500).toISOString() });
-    await eventually(() => head(id), ({ state, owner }) => state === 'waiting' && owner === null);
+    await eventually(
+      () => head(id),
+      ({ state, owner }) => state === 'waiting' && owner === null,
+    );
     await harness.stop();
-    await eventually(() => rowsOf(superuser, 'select 1 from execution where id = $1 and runnable_at < clock_timestamp()', [id]), (rows) => rows.length === 1);
+    await eventually(
+      () => rowsOf(superuser, 'select 1 from execution where id = $1 and runnable_at < clock_timestamp()', [id]),
+      (rows) => rows.length === 1,
+    );
     expect(await head(id)).toMatchObject({ state: 'waiting', generation: 1 });
     const startedAt = performance.now();
     harness = await start();

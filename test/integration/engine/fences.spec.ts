@@ -145,13 +145,20 @@ describe('the write fence', () => {
         await other.query('begin');
         await other.query('select 1 from execution where id = $1 for no key update', [held.id]);
         await other.query('select 1 from probe where id = $1 for no key update', [locked.subjectId]);
-        const answers = await commitBatch(worker, [held, free, locked].map((head) => itemOf(head, rowOf(head, 1))), true);
+        const answers = await commitBatch(
+          worker,
+          [held, free, locked].map((head) => itemOf(head, rowOf(head, 1))),
+          true,
+        );
         expect([held, free, locked].map(({ id }) => answers.get(id)?.outcome)).toEqual(['busy', 'applied', 'busy']);
 
         const committer = new Committer(worker);
         const waits = [held, locked].map((head) => committer.submit(itemOf(head, rowOf(head, 1))));
         await committer.submit(itemOf({ ...free, commitNumber: 1 }));
-        await eventually(() => rowsOf(superuser, `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`), (rows) => rows.length === 2);
+        await eventually(
+          () => rowsOf(superuser, `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`),
+          (rows) => rows.length === 2,
+        );
         await other.query('commit');
         expect((await Promise.all(waits)).map(({ outcome }) => outcome)).toEqual(['applied', 'applied']);
       } finally {
@@ -163,7 +170,13 @@ describe('the write fence', () => {
       const heads = await owned(5);
       const committer = new Committer(worker);
       const settled = await Promise.allSettled(heads.map((head, index) => committer.submit(itemOf(head, rowOf(head, index === 2 ? -1 : index)))));
-      expect(settled.map((result) => (result.status === 'fulfilled' ? result.value.outcome : (result.reason as { code?: string }).code))).toEqual(['applied', 'applied', '23514', 'applied', 'applied']);
+      expect(settled.map((result) => (result.status === 'fulfilled' ? result.value.outcome : (result.reason as { code?: string }).code))).toEqual([
+        'applied',
+        'applied',
+        '23514',
+        'applied',
+        'applied',
+      ]);
       expect(committer.counts.batches).toBe(1);
       expect((await stored(heads[2]!.id)).commit_number).toBe(0);
     });
@@ -181,7 +194,9 @@ describe('the write fence', () => {
       for (const [head, outcome] of ends) {
         const { state, cancel_number, signal_count } = await stored(head.id);
         expect({ outcome, state, cancel_number, signal_count }).toEqual(
-          outcome === 'applied' ? { outcome, state: 'completed', cancel_number: 0, signal_count: 0 } : { outcome: 'refused', state: 'cancelling', cancel_number: 1, signal_count: 1 },
+          outcome === 'applied'
+            ? { outcome, state: 'completed', cancel_number: 0, signal_count: 0 }
+            : { outcome: 'refused', state: 'cancelling', cancel_number: 1, signal_count: 1 },
         );
       }
     });
@@ -197,7 +212,9 @@ describe('the write fence', () => {
       for (const [head, outcome] of waits) {
         const { state, runnable_at, owner } = await stored(head.id);
         expect({ outcome, state, runnable_at, owner }).toEqual(
-          outcome === 'applied' ? { outcome, state: 'waiting', runnable_at: Number.NEGATIVE_INFINITY, owner: null } : { outcome: 'refused', state: 'running', runnable_at: null, owner: node },
+          outcome === 'applied'
+            ? { outcome, state: 'waiting', runnable_at: Number.NEGATIVE_INFINITY, owner: null }
+            : { outcome: 'refused', state: 'running', runnable_at: null, owner: node },
         );
       }
     });
@@ -245,7 +262,9 @@ describe('the write fence', () => {
       const shuffled = () => [...heads].sort(() => Math.random() - 0.5);
       const writer = async (): Promise<void> => {
         for (let round = 0; round < 40; round += 1) {
-          const items = shuffled().slice(0, 6).map((head) => itemOf({ ...head, commitNumber: numbers.get(head.id) ?? 0 }, rowOf(head, 1)));
+          const items = shuffled()
+            .slice(0, 6)
+            .map((head) => itemOf({ ...head, commitNumber: numbers.get(head.id) ?? 0 }, rowOf(head, 1)));
           for (const [id, { outcome }] of await commitBatch(worker, items)) {
             if (outcome === 'applied') numbers.set(id, (numbers.get(id) ?? 0) + 1);
             expect(['applied', 'already']).toContain(outcome);
@@ -255,7 +274,9 @@ describe('the write fence', () => {
       const sender = async (): Promise<void> => {
         for (let round = 0; round < 60; round += 1)
           await transact(database.api, tenant, async (tx) => {
-            const ids = shuffled().slice(0, 3).map(({ id }) => id);
+            const ids = shuffled()
+              .slice(0, 3)
+              .map(({ id }) => id);
             await tx.query('select 1 from execution where id = any ($1::uuid[]) order by id for no key update', [ids]);
             for (const id of ids) await sendSignal(tx, id, { name: 'ping' });
             return ok(undefined);

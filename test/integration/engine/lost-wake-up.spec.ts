@@ -105,10 +105,7 @@ describe('signals without any hint', () => {
     const failures = played.flatMap((result) => (result.status === 'rejected' ? [(result.reason as Error).message] : []));
     if (failures.length > 0) throw new Error(`seed ${seed}: ${failures.join('; ')}`);
 
-    const [counts] = await rowsOf(
-      superuser,
-      `select count(*)::int as signals, count(consumed)::int as consumed from execution_signal where name = 'ping'`,
-    );
+    const [counts] = await rowsOf(superuser, `select count(*)::int as signals, count(consumed)::int as consumed from execution_signal where name = 'ping'`);
     expect(counts).toEqual({ signals: parallel * rounds, consumed: parallel * rounds });
     expect(harness.errors).toEqual([]);
     expect(latencies.length).toBeGreaterThan(parallel * rounds * 0.6);

@@ -23,7 +23,12 @@ const points: readonly { readonly point: string; readonly unproven: 'completes' 
   { point: 'end:after', unproven: 'completes', others: ['repeatable'] },
 ];
 const worlds = points.flatMap(({ point, unproven, others }) =>
-  (['unproven', ...others] as const).map((safety) => ({ point, safety, workflow: `${point} ${safety}`, lost: safety === 'unproven' && unproven !== 'completes' ? unproven : null })),
+  (['unproven', ...others] as const).map((safety) => ({
+    point,
+    safety,
+    workflow: `${point} ${safety}`,
+    lost: safety === 'unproven' && unproven !== 'completes' ? unproven : null,
+  })),
 );
 
 describe('a process that dies at a named point', () => {
@@ -68,7 +73,10 @@ describe('a process that dies at a named point', () => {
   test.each(worlds)('$point, $safety', async ({ workflow, safety, lost }) => {
     expect(deaths.get(workflow)).toBe('SIGKILL');
     const id = works.get(workflow) as string;
-    const end = await eventually(() => head(id), ({ ended_at, state, owner }) => ended_at !== null || (state === 'outcome_unknown' && owner === null));
+    const end = await eventually(
+      () => head(id),
+      ({ ended_at, state, owner }) => ended_at !== null || (state === 'outcome_unknown' && owner === null),
+    );
     const sends = outside.sends.filter(({ execution }) => execution === id);
     const calls = await rowsOf<{ step: number; state: string }>(superuser, 'select step, attempt, state from execution_call where execution_id = $1 order by step, attempt', [id]);
     const unknown = calls.filter(({ state }) => state === 'unknown');
@@ -89,7 +97,9 @@ describe('a process that dies at a named point', () => {
     expect(end).toMatchObject({ state: 'completed', cursor: { done: steps }, stalls: 0, owner: null });
     expect(states).toEqual(['queued', 'running', 'completed']);
     expect(unknown).toEqual([]);
-    expect((await rowsOf<{ number: number }>(superuser, 'select number from probe_row where execution_id = $1 order by number', [id])).map(({ number }) => number)).toEqual([1, 2, 3]);
+    expect((await rowsOf<{ number: number }>(superuser, 'select number from probe_row where execution_id = $1 order by number', [id])).map(({ number }) => number)).toEqual([
+      1, 2, 3,
+    ]);
     expect(await rowsOf(superuser, `select step from usage_entry where execution_id = $1 and status = 'confirmed' order by step`, [id])).toEqual([{ step: 1 }, { step: 2 }]);
     expect(log.flatMap((event) => (event._tag === 'Text' ? [event.delta] : []))).toEqual(['answer 1', 'answer 2']);
     // The two words of an attempt are its own: those of another never stand between or beside them.

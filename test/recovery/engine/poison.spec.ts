@@ -16,7 +16,13 @@ describe('work that kills its process each time', () => {
   let folder: string;
   const tenant = newTenant();
   const head = async (id: string) =>
-    (await rowsOf<Record<string, unknown> & { stalls: number; waits: number }>(superuser, 'select *, extract(epoch from runnable_at - clock_timestamp())::float as waits from execution where id = $1', [id]))[0]!;
+    (
+      await rowsOf<Record<string, unknown> & { stalls: number; waits: number }>(
+        superuser,
+        'select *, extract(epoch from runnable_at - clock_timestamp())::float as waits from execution where id = $1',
+        [id],
+      )
+    )[0]!;
   const start = () => startNode(database, { node: 'poisoned', workflows: ['poison', 'steady'] });
 
   beforeAll(async () => {
@@ -55,9 +61,18 @@ describe('work that kills its process each time', () => {
     outside.hold(steady);
     await eventually(() => outside.sends.length === 5);
     await superuser.query('update execution set runnable_at = clock_timestamp() where id = $1', [poison]);
-    await eventually(async () => (await head(poison)).waits, (waits) => waits < 0);
+    await eventually(
+      async () => (await head(poison)).waits,
+      (waits) => waits < 0,
+    );
     outside.letGo();
-    for (const id of steady) expect(await eventually(() => head(id), ({ ended_at }) => ended_at !== null)).toMatchObject({ state: 'completed', generation: 1 });
+    for (const id of steady)
+      expect(
+        await eventually(
+          () => head(id),
+          ({ ended_at }) => ended_at !== null,
+        ),
+      ).toMatchObject({ state: 'completed', generation: 1 });
     expect(await node.exited).toBe('SIGKILL');
 
     for (let death = 5; death <= 6; death += 1) {
@@ -72,7 +87,12 @@ describe('work that kills its process each time', () => {
     await node.said;
     expect((await head(poison)).stalls).toBe(6);
     await superuser.query('update execution set runnable_at = clock_timestamp() where id = $1', [poison]);
-    expect(await eventually(() => head(poison), ({ ended_at }) => ended_at !== null)).toMatchObject({ state: 'failed', failure_category: 'crashes', owner: null });
+    expect(
+      await eventually(
+        () => head(poison),
+        ({ ended_at }) => ended_at !== null,
+      ),
+    ).toMatchObject({ state: 'failed', failure_category: 'crashes', owner: null });
     expect(await deaths()).toHaveLength(6);
     node.kill('SIGTERM');
     expect(await node.exited).toBe('0');

@@ -12,12 +12,13 @@ describe('two processes on one database', () => {
   let database: TestDatabase;
   let superuser: Pool;
   let outside: Outside;
-  let nodes: WorkerNode[] = [];
+  const nodes: WorkerNode[] = [];
   const tenant = newTenant();
   const head = async (id: string) => (await rowsOf(superuser, 'select * from execution where id = $1', [id]))[0]!;
   const heads = (ids: readonly string[]) => Promise.all(ids.map(head));
   const calls = (id: string) => rowsOf(superuser, 'select step, attempt, state, generation from execution_call where execution_id = $1 order by step, attempt', [id]);
-  const rows = async (id: string) => (await rowsOf<{ number: number }>(superuser, 'select number from probe_row where execution_id = $1 order by number', [id])).map(({ number }) => number);
+  const rows = async (id: string) =>
+    (await rowsOf<{ number: number }>(superuser, 'select number from probe_row where execution_id = $1 order by number', [id])).map(({ number }) => number);
 
   beforeAll(async () => {
     database = await openTestDatabase();
@@ -66,7 +67,10 @@ describe('two processes on one database', () => {
     await killed.exited;
     const killedAt = performance.now();
     outside.letGo();
-    const all = await eventually(() => heads(ids), (found) => found.every(({ ended_at }) => ended_at !== null));
+    const all = await eventually(
+      () => heads(ids),
+      (found) => found.every(({ ended_at }) => ended_at !== null),
+    );
     expect(performance.now() - killedAt).toBeLessThan(leaseMs + 1_000);
     for (const [index, id] of ids.entries()) {
       const log = await rowsOf<{ sequence: number }>(superuser, 'select sequence from execution_event where execution_id = $1 order by sequence', [id]);
@@ -85,19 +89,31 @@ describe('two processes on one database', () => {
     paused.kill('SIGSTOP');
     const other = await start('other', 'pause');
     await eventually(() => outside.sendsOf(repeatable).length === 2);
-    await eventually(() => head(unproven), ({ state, owner }) => state === 'outcome_unknown' && owner === null);
+    await eventually(
+      () => head(unproven),
+      ({ state, owner }) => state === 'outcome_unknown' && owner === null,
+    );
     // All answers arrive, those to the paused process among them.
     outside.letGo();
-    await eventually(() => head(repeatable), ({ ended_at }) => ended_at !== null);
+    await eventually(
+      () => head(repeatable),
+      ({ ended_at }) => ended_at !== null,
+    );
     const before = await Promise.all([head(repeatable), head(unproven), calls(repeatable), calls(unproven)]);
     paused.kill('SIGCONT');
-    await eventually(() => rowsOf(superuser, `select 1 from node where name = 'paused' and epoch = 2`), (found) => found.length === 1);
+    await eventually(
+      () => rowsOf(superuser, `select 1 from node where name = 'paused' and epoch = 2`),
+      (found) => found.length === 1,
+    );
 
     // It works again, and all that it held it has given up.
     other.kill('SIGTERM');
     await other.exited;
     const next = await work('pause', 'repeatable');
-    await eventually(() => head(next), ({ ended_at }) => ended_at !== null);
+    await eventually(
+      () => head(next),
+      ({ ended_at }) => ended_at !== null,
+    );
     expect(await Promise.all([head(repeatable), head(unproven), calls(repeatable), calls(unproven)])).toEqual(before);
     expect(before[0]).toMatchObject({ state: 'completed', generation: 2 });
     expect(before[3]).toMatchObject([{ state: 'unknown', attempt: 1 }]);
@@ -110,11 +126,20 @@ describe('two processes on one database', () => {
   test('an owner that was paused between the gate and the send does not send any more', async () => {
     const paused = await start('gate', 'gate', { debugPoint: 'call:sending@SIGSTOP' });
     const id = await work('gate', 'unproven');
-    await eventually(() => calls(id), ([call]) => call?.['state'] === 'sending');
+    await eventually(
+      () => calls(id),
+      ([call]) => call?.['state'] === 'sending',
+    );
     await start('gate-other', 'gate');
-    await eventually(() => head(id), ({ state, owner }) => state === 'outcome_unknown' && owner === null);
+    await eventually(
+      () => head(id),
+      ({ state, owner }) => state === 'outcome_unknown' && owner === null,
+    );
     paused.kill('SIGCONT');
-    await eventually(() => rowsOf(superuser, `select 1 from node where name = 'gate' and epoch = 2`), (found) => found.length === 1);
+    await eventually(
+      () => rowsOf(superuser, `select 1 from node where name = 'gate' and epoch = 2`),
+      (found) => found.length === 1,
+    );
     expect(outside.sendsOf(id)).toEqual([]);
     expect(await head(id)).toMatchObject({ state: 'outcome_unknown', generation: 2 });
     expect(await calls(id)).toMatchObject([{ state: 'unknown' }]);
@@ -127,7 +152,12 @@ describe('two processes on one database', () => {
     expect(await second.said).toBe('NodeNameTaken');
     expect(await second.exited).toBe('1');
     outside.letGo();
-    expect(await eventually(() => head(id), ({ ended_at }) => ended_at !== null)).toMatchObject({ state: 'completed', generation: 1 });
+    expect(
+      await eventually(
+        () => head(id),
+        ({ ended_at }) => ended_at !== null,
+      ),
+    ).toMatchObject({ state: 'completed', generation: 1 });
     expect(await rowsOf(superuser, `select epoch from node where name = 'twin'`)).toEqual([{ epoch: '1' }]);
   });
 
@@ -139,7 +169,10 @@ describe('two processes on one database', () => {
     outside.letGo();
     await start('phoenix', 'phoenix', { leaseMs: 30_000 });
     const startedAt = performance.now();
-    const all = await eventually(() => heads(ids), (found) => found.every(({ ended_at }) => ended_at !== null));
+    const all = await eventually(
+      () => heads(ids),
+      (found) => found.every(({ ended_at }) => ended_at !== null),
+    );
     expect(performance.now() - startedAt).toBeLessThan(3_000);
     for (const each of all) expect(each).toMatchObject({ state: 'completed', generation: 2 });
     for (const id of ids) expect(await rows(id)).toEqual([1, 2, 3, 4]);
