@@ -105,6 +105,9 @@ test.each([
     await expectRefusal(start(folder), /already runs in .*\.openbot at http:\/\/127\.0\.0\.1:\d+/);
     expect(await who(first.state)).toBe(200);
     first.run.process.kill('SIGINT');
+    // npm repeats the Ctrl-C of its terminal.
+    await first.run.says('Stopping');
+    first.run.process.kill('SIGINT');
     expect(await first.run.ended).toBe(0);
     expect(await postgresOf(folder)).toBeNull();
 

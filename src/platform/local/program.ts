@@ -16,6 +16,9 @@ export type Program = {
 /** How long closing may take behind the grace period of running work, before the process ends without it. */
 const closingMs = 30_000;
 
+/** npm sends the Ctrl-C of its terminal on to a program that has got it already: a signal this soon is the same one again. */
+const sameSignalMs = 1_500;
+
 /** Nothing of a URL that could hold a password. */
 const redact = (text: string): string => text.replace(/:\/\/[^\s/@]*@/g, '://');
 
@@ -34,12 +37,13 @@ export const configOrFailure = (loaded: Result<Config, BadVariable>): Config => 
 class Stopped extends Error {}
 
 /**
- * Runs an entry point. SIGINT and SIGTERM close what is open and end the process, at any moment of its start too; a second one ends it
- * at once. A start that fails says why in one line and exits with 1. A `start` that returns `ended` ends the process.
+ * Runs an entry point. SIGINT and SIGTERM close what is open and end the process, at any moment of its start too; a second one
+ * ends it at once. A start that fails says why in one line and exits with 1. A `start` that returns `ended` ends the process.
  */
 export async function runProgram(start: (program: Program) => Promise<'runs' | 'ended'>): Promise<void> {
   const open: (() => Promise<unknown>)[] = [];
   let stopping = false;
+  let toldAt = 0;
   const goOn = (): void => {
     if (stopping) throw new Stopped();
   };
@@ -57,9 +61,10 @@ export async function runProgram(start: (program: Program) => Promise<'runs' | '
   const end = (code: number): void => process.exit(code);
   let started: Promise<unknown> = Promise.resolve();
   const stop = (): void => {
-    if (stopping) return end(1);
+    if (stopping) return performance.now() - toldAt < sameSignalMs ? undefined : end(1);
     say('Stopping');
     stopping = true;
+    toldAt = performance.now();
     setTimeout(end, closingMs + program.graceMs, 1).unref();
     // A start that is under way has opened what only its own next step tells of.
     void started.catch(() => undefined).then(closeAll).then(() => end(0)); // prettier-ignore
