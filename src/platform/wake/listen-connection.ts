@@ -93,7 +93,11 @@ export class ListenConnection {
       query_timeout: answerMs,
     });
     this.socket = socket;
-    const lost = (error: Error): void => this.interrupt?.(error);
+    let over = false;
+    // A client says that it ended after the next one has begun: by then it may interrupt nothing, the pause before a new try least of all.
+    const lost = (error: Error): void => {
+      if (!over) this.interrupt?.(error);
+    };
     client.on('error', lost);
     client.on('end', () => lost(new Error('the server closed the connection')));
     client.on('notification', ({ payload = '' }) => this.hear(payload));
@@ -107,6 +111,7 @@ export class ListenConnection {
         await this.rest(testMs);
       }
     } finally {
+      over = true;
       this.client = null;
       this.interrupt?.(new Error('the connection is gone'));
       // Not `end`: it would wait for a silent peer. The server sees the closed socket.

@@ -154,6 +154,21 @@ test('a connection that has gone silent is noticed and replaced', async () => {
   }
 });
 
+test('a database that refuses connections is tried less and less often, and each try is told once', async () => {
+  const told: number[] = [];
+  const logger = jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => void told.push(performance.now()));
+  try {
+    const wake = new NotifyWake({ url: 'postgres://openbot@127.0.0.1:1/openbot' });
+    nodes.push(wake);
+    wake.onModuleInit();
+    await eventually(() => told.length >= 5);
+    // 50, 100, 200 and 400 ms, each at least half.
+    expect((told[4] ?? 0) - (told[0] ?? 0)).toBeGreaterThan(350);
+  } finally {
+    logger.mockRestore();
+  }
+});
+
 test('closing ends the connection, also while it is being made', async () => {
   const { wake } = await startNode();
   await wake.onApplicationShutdown();
