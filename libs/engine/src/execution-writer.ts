@@ -39,6 +39,9 @@ export type Change = {
 type Held = { readonly change: Change; readonly events: readonly ExecutionEventBody[]; readonly calls: readonly WireCall[] };
 type Built = { readonly item: CommitItem; readonly held: Held | null };
 
+const wireFailure = (failure: SafeFailure | null | undefined) => (failure ? { category: failure.category, error: failure.errorId } : {});
+const wireRows = (rows: FeatureRows | undefined) => (rows ? { feature: rows.feature, aggregate: rows.aggregateId, rows: rows.rows } : {});
+
 /** As `lock_aggregates` orders them, in every locale. */
 const byFeatureAndId = (a: Aggregate, b: Aggregate): number => compare(a.feature, b.feature) || compare(a.id, b.id);
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
@@ -57,7 +60,9 @@ export class ExecutionWriter {
   private tail: Promise<unknown> = Promise.resolve();
   private timer: NodeJS.Timeout | null = null;
   /** The first write that failed in the background; the next awaited write throws it. */
-  private broken: unknown = null;
+  private broken: Error | null = null;
+  /** A claim made it `running`: the first commit says so, unless a cancel came before it. */
+  private starts = false;
 
   constructor(
     readonly head: Head,
@@ -65,8 +70,6 @@ export class ExecutionWriter {
     private readonly committer: Committer,
     private readonly ports: EnginePorts,
     private readonly onBroken: () => void,
-    /** A claim made it `running`: the first commit says so, unless a cancel came before it. */
-    private starts: boolean,
   ) {}
 
   emit(events: readonly ExecutionEventBody[]): void {
@@ -79,7 +82,7 @@ export class ExecutionWriter {
     this.draft.calls.push(call);
   }
 
-  /** The claim that made it `running` was lost before it could say so. */
+  /** For the owner that made it `running`, and for the next one when that claim was lost before it could say so. */
   announceRunning(): void {
     this.starts = true;
   }
@@ -90,7 +93,7 @@ export class ExecutionWriter {
   }
 
   /** What a write in the background met, also one on its way: whoever reads what is stored deals with it. None begins with what is known until then. */
-  async takeBroken(): Promise<unknown> {
+  async takeBroken(): Promise<Error | null> {
     this.stop();
     await this.tail;
     const { broken } = this;
@@ -243,12 +246,17 @@ export class ExecutionWriter {
     throw error;
   }
 
+  private withStates(events: readonly ExecutionEventBody[], to: ExecutionState): readonly ExecutionEventBody[] {
+    const { state } = this.head;
+    const before = this.starts && state === 'running' ? [{ _tag: 'State', state } as const] : [];
+    return [...before, ...events, ...(to === state ? [] : [{ _tag: 'State', state: to } as const])];
+  }
+
   private item(change: Change, events: readonly ExecutionEventBody[], calls: readonly WireCall[]): CommitItem {
     const { head } = this;
     const n = head.commitNumber + 1;
     const to = change.to ?? head.state;
-    const start: ExecutionEventBody[] = this.starts && head.state === 'running' ? [{ _tag: 'State', state: 'running' }] : [];
-    const all: ExecutionEventBody[] = [...start, ...events, ...(to === head.state ? [] : [{ _tag: 'State', state: to } as const])];
+    const all = this.withStates(events, to);
     const moves = to !== head.state || (change.do ?? 'keep') !== 'keep';
     return {
       id: head.id,
@@ -268,8 +276,8 @@ export class ExecutionWriter {
       ...(change.until === undefined ? {} : { until: change.until?.toISOString() ?? null }),
       ...(calls.length > 0 ? { calls } : {}),
       ...(change.consume?.length ? { consume: change.consume } : {}),
-      ...(change.rows ? { feature: change.rows.feature, aggregate: change.rows.aggregateId, rows: change.rows.rows } : {}),
-      ...(change.failure && hasEnded(to) ? { category: change.failure.category, error: change.failure.errorId } : {}),
+      ...wireRows(change.rows),
+      ...(hasEnded(to) ? wireFailure(change.failure) : {}),
     };
   }
 
@@ -304,7 +312,7 @@ export class ExecutionWriter {
   private background(work: () => Promise<void>): void {
     this.stop();
     void this.inOrder(work).catch((error: unknown) => {
-      this.broken = error;
+      this.broken = error instanceof Error ? error : new Error(String(error));
       this.onBroken();
     });
   }

@@ -63,7 +63,8 @@ export class Fiber {
     private readonly key: OrganizationKey,
     private readonly deps: FiberDeps,
   ) {
-    this.writer = new ExecutionWriter(claimed.head, key, deps.committer, deps.ports, () => this.interrupt('look'), claimed.startsRunning);
+    this.writer = new ExecutionWriter(claimed.head, key, deps.committer, deps.ports, () => this.interrupt('look'));
+    if (claimed.startsRunning) this.writer.announceRunning();
     this.calls = new CallLog(this.head.id, this.writer, key, deps.ports, () => this.stop.signal);
     this.inherits = claimed.head.generation > 1 || claimed.head.signalCount > 0;
   }
