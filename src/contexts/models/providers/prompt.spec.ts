@@ -135,3 +135,10 @@ test('a file that nobody loaded is named', () => {
     },
   ]);
 });
+
+test('a text that shows nothing reaches no provider as such: it would refuse every later turn', () => {
+  expect(prompt([user(' \n'), assistant('\t'), user('seen')])).toEqual([
+    { role: 'user', content: [{ type: 'text', text: '[blank]' }] },
+    { role: 'user', content: [{ type: 'text', text: 'seen' }] },
+  ]);
+});

@@ -14,9 +14,16 @@ type AssistantItem = Extract<MessageContent, { role: 'assistant' }> | ReasoningC
 const isAssistant = (item: ItemContent): item is AssistantItem =>
   item.type === 'reasoning' || item.type === 'function_call' || (item.type === 'message' && item.role === 'assistant');
 
+/** Providers refuse a history with a text that shows nothing, and would go on refusing it for as long as the chat lives. */
+const isBlank = (text: string): boolean => text.trim() === '';
+
 /** No adapter loads files: one that came unloaded is named, so that the model can say that it did not see it. */
 function userParts(content: Extract<MessageContent, { role: 'user' }>['content']): UserPart[] {
-  return content.map((part) => ({ type: 'text', text: part.type === 'input_text' ? part.text : `[${part.type === 'input_image' ? 'image' : 'file'} ${part.file}]` }));
+  const textOf = (part: (typeof content)[number]): string => {
+    if (part.type !== 'input_text') return `[${part.type === 'input_image' ? 'image' : 'file'} ${part.file}]`;
+    return isBlank(part.text) ? '[blank]' : part.text;
+  };
+  return content.map((part) => ({ type: 'text', text: textOf(part) }));
 }
 
 function reasoningParts(item: ReasoningContent, dialect: Dialect): AssistantPart[] {
@@ -43,7 +50,7 @@ function callInput(text: string): unknown {
 function assistantParts(item: AssistantItem, dialect: Dialect): AssistantPart[] {
   if (item.type === 'reasoning') return reasoningParts(item, dialect);
   if (item.type === 'function_call') return [{ type: 'tool-call', toolCallId: item.callId, toolName: item.name, input: callInput(item.arguments) }];
-  return item.content.filter(({ text }) => text !== '').map(({ text }) => ({ type: 'text', text }));
+  return item.content.filter(({ text }) => !isBlank(text)).map(({ text }) => ({ type: 'text', text }));
 }
 
 const lostOutput = (callId: string): FunctionCallOutput => ({ type: 'function_call_output', callId, status: 'failed', output: 'This call has no stored result.' });
