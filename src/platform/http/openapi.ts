@@ -13,8 +13,8 @@ const description = `OpenBot runs AI agents as durable work: a message is answer
 **A first conversation**
 
 1. Press **Authorize** and paste the token that \`npm start\` printed (it is also in \`.openbot/local.json\`). List your bots with \`GET /v1/bots\`.
-2. Send a message with \`POST /v1/bots/{botId}/messages\`: \`{"input": "Hello", "commandKey": "first"}\`. The receipt names the execution and the chat. The same key and input again give the same receipt.
-3. Watch the answer with \`GET /v1/executions/{executionId}/observe\`, or read the finished one with \`GET /v1/chats/{chatId}/turns\`.
+2. Send a message with \`POST /v1/bots/{botId}/messages\`: \`{"input": "Hello", "commandKey": "first"}\`. The receipt names the execution, the chat and the turn. The same key and input again give the same receipt.
+3. Watch the answer with \`GET /v1/executions/{executionId}/observe\`, or read the finished one with \`GET /v1/chats/{chatId}/turns/{turnId}\`.
 
 Errors are \`{"_tag", "message", …}\`: branch on \`_tag\`. Times are milliseconds since the epoch. Lists are \`{"items", "next"}\`.`;
 

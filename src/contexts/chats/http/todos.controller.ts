@@ -31,7 +31,11 @@ export class TodosController {
 
   @Get()
   @Permit('chats.read')
-  @ApiOperation({ operationId: 'readTodos', summary: 'Read the todo list of a chat' })
+  @ApiOperation({
+    operationId: 'readTodos',
+    summary: 'Read the todo list of a chat',
+    description: 'A turn that leaves no entry open leaves an empty list; its items keep what it was.',
+  })
   @ApiParam({ name: 'chatId' })
   @ApiOkResponse({ type: TodosView })
   @ApiProblems(readChatProblems)
