@@ -9,6 +9,7 @@ import type { LocalState } from '@platform/local/local-state.js';
 import { livePostmaster, stopPostmaster } from '@platform/local/postmaster.js';
 import { builtServer } from '@test/support/built-server.js';
 import { openTestDatabase } from '@test/support/database.js';
+import { eventually } from '@test/support/eventually.js';
 
 type Run = { readonly process: ChildProcess; readonly ended: Promise<number | null>; out(): string; errors(): string; says(text: string): Promise<void> };
 
@@ -134,6 +135,22 @@ test.each([
   },
   240_000,
 );
+
+test('a PostgreSQL that is killed under it is brought back, and stopped with it', async () => {
+  const folder = await newFolder(false);
+  const { run, state } = await ready(folder);
+  const killed = (await postgresOf(folder)) ?? 0;
+  process.kill(killed, 'SIGKILL');
+  await run.says('PostgreSQL runs again');
+  await eventually(
+    () => who(state),
+    (status) => status === 200,
+  );
+  expect(await postgresOf(folder)).not.toBe(killed);
+  run.process.kill('SIGTERM');
+  expect({ code: await run.ended, errors: run.errors() }).toEqual({ code: 0, errors: '' });
+  expect(await postgresOf(folder)).toBeNull();
+}, 120_000);
 
 test('told to stop in its first start, it leaves no process, and the next start succeeds', async () => {
   const folder = await newFolder(false);

@@ -9,6 +9,8 @@ export type Program = {
   progress(line: string): void;
   /** Closed in reverse order when the process is told to stop, or cannot start. */
   onStop(close: () => Promise<unknown>): void;
+  /** What runs can go on no longer: it says why in one line, closes what is open and exits with 1. */
+  fail(error: unknown): void;
   /** How long running work may go on when the process is told to stop. */
   graceMs: number;
 };
@@ -51,6 +53,11 @@ export async function runProgram(start: (program: Program) => Promise<'runs' | '
   const program: Program = {
     progress: (line) => (goOn(), say(line)),
     onStop: (close) => (open.push(close), goOn()),
+    fail: (error) => {
+      if (stopping) return;
+      process.stderr.write(`OpenBot stops. ${describe(error)}\n`);
+      leave(1);
+    },
     graceMs: 0,
   };
 
@@ -60,14 +67,17 @@ export async function runProgram(start: (program: Program) => Promise<'runs' | '
   // What a library keeps open must not keep the process: everything of ours is closed by then.
   const end = (code: number): void => process.exit(code);
   let started: Promise<unknown> = Promise.resolve();
-  const stop = (): void => {
-    if (stopping) return performance.now() - toldAt < sameSignalMs ? undefined : end(1);
-    say('Stopping');
+  const leave = (code: number): void => {
     stopping = true;
     toldAt = performance.now();
     setTimeout(end, closingMs + program.graceMs, 1).unref();
     // A start that is under way has opened what only its own next step tells of.
-    void started.catch(() => undefined).then(closeAll).then(() => end(0)); // prettier-ignore
+    void started.catch(() => undefined).then(closeAll).then(() => end(code)); // prettier-ignore
+  };
+  const stop = (): void => {
+    if (stopping) return performance.now() - toldAt < sameSignalMs ? undefined : end(1);
+    say('Stopping');
+    leave(0);
   };
   // Whoever read our lines may have gone.
   process.stdout.on('error', () => undefined);
