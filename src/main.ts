@@ -27,6 +27,6 @@ void runProgram(async (program) => {
     const state = { url, ...(await app.get(CommandBus).execute(new ProvisionDevelopmentCommand(known?.token ?? null))) };
     await writeLocalState(state);
     program.progress(welcome(state));
-  }
+  } else program.progress(`The server ${prepared.nodeName} is ready at ${url}`);
   return 'runs';
 });
