@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { DataSource, QueryRunner } from 'typeorm';
+import { QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError, type DataSource, type QueryRunner } from 'typeorm';
 import type { PoolClient } from 'pg';
 import type { Result } from '@domain/result.js';
 import type { TenantContext } from '@domain/tenancy.js';
@@ -29,6 +29,15 @@ export const openStatement = (context: TenantContext, mode = ''): string =>
   `begin${mode}; select set_config('app.organization', ${literal(context.organizationId)}, true), set_config('app.project', ${literal(context.projectId)}, true)`;
 
 const isRetryable = (error: unknown): boolean => ['40001', '40P01'].includes((error as { code?: string } | null)?.code ?? '');
+
+/**
+ * TypeORM takes a connection back that breaks between two statements, and calls the next one a fault of its caller. Only the network releases a
+ * runner while its work goes on, and in the driver's words everybody knows it as an outage.
+ */
+const inDriversWords = (error: unknown): unknown =>
+  error instanceof QueryRunnerAlreadyReleasedError || error instanceof QueryRunnerProviderAlreadyReleasedError
+    ? new Error('Connection terminated between two statements of a transaction', { cause: error })
+    : error;
 
 /** Sends the statement in one flush with what the caller sends before it waits for the network. Only after an `await`: a tick comes behind all microtasks there. */
 function sendWithNext(client: Connection, statement: string): Promise<unknown> {
@@ -67,7 +76,7 @@ async function inside<R>(db: DataSource, context: TenantContext, mode: string, w
   } catch (error) {
     // When the transaction could not be opened, what its statements met is a consequence.
     const cause: unknown = await opened.then(
-      () => error,
+      () => inDriversWords(error),
       (first: unknown) => first,
     );
     await rollBack(client);

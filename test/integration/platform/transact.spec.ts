@@ -1,13 +1,16 @@
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client, type Pool } from 'pg';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { fail, ok } from '@domain/result.js';
+import { isPassingStorageError } from '@engine/storage-errors.js';
 import { protectTable } from '@migrations/protect-table.js';
 import { dataSourceOptions } from '@platform/database/data-source.js';
 import { CommitRefused, read, transact } from '@platform/database/transact.js';
+import { categoryOf } from '@platform/observability/failure-category.js';
 import { openTestDatabase, type TestDatabase } from '@test/support/database.js';
+import { eventually } from '@test/support/eventually.js';
 
 let database: TestDatabase;
 let admin: Client;
@@ -65,6 +68,19 @@ test('a tenant sees its own rows alone, and a context without a project none of 
   expect(seen).toEqual([]);
   const crossed = transact(database.api, ours, async (tx) => ok(await tx.query(`insert into thing values ($1, $2, 'planted')`, [theirs.organizationId, theirs.projectId])));
   await expect(crossed).rejects.toThrow(/row-level security/);
+});
+
+test('a connection that breaks between two statements is an outage, for requests and for the engine', async () => {
+  const work = transact(database.api, ours, async (tx) => {
+    const [backend] = (await tx.query('select pg_backend_pid() as pid')) as { pid: number }[];
+    await admin.query('select pg_terminate_backend($1)', [backend?.pid]);
+    await eventually(() => (tx as EntityManager).queryRunner?.isReleased);
+    return ok(await tx.query(insert, ['cut']));
+  });
+  const error: unknown = await work.catch((cause: unknown) => cause);
+  expect([categoryOf(error), isPassingStorageError(error)]).toEqual(['storage_unavailable', true]);
+  expect(await names(database.api, ours)).toEqual(['ours']);
+  await expectClean();
 });
 
 test('a context that is no UUID is refused before anything is sent', async () => {
