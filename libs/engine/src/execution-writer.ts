@@ -57,6 +57,8 @@ const holdMs = 20;
 export class ExecutionWriter {
   private readonly draft = new Draft();
   private held: Held | null = null;
+  /** The held change that is on its way, not answered yet: what comes after it builds on it already. */
+  private sending: Held | null = null;
   private tail: Promise<unknown> = Promise.resolve();
   private timer: NodeJS.Timeout | null = null;
   /** The first write that failed in the background; the next awaited write throws it. */
@@ -119,9 +121,9 @@ export class ExecutionWriter {
     this.later(holdMs);
   }
 
-  /** The cursor as the next phase must see it: the held one is as good as stored, because it goes out with the next write. */
+  /** The cursor as the next phase must see it: the held one is as good as stored, because it goes out with the next write or is on its way. */
   get cursor(): object {
-    return this.held?.change.cursor ?? this.head.cursor;
+    return this.held?.change.cursor ?? this.sending?.change.cursor ?? this.head.cursor;
   }
 
   /** Durable when it resolves. Everything emitted so far is in it. */
@@ -192,10 +194,15 @@ export class ExecutionWriter {
 
   /** The held change alone: what the phase after it has drafted so far belongs to that phase's own commit. */
   private async sendHeld(): Promise<void> {
-    const { held } = this;
+    const held = this.takeHeld();
     if (!held) return;
-    this.held = null;
     await this.send({ item: this.item(held.change, held.events, held.calls), held });
+  }
+
+  private takeHeld(): Held | null {
+    this.sending = this.held;
+    this.held = null;
+    return this.sending;
   }
 
   private async commit(change: Change): Promise<void> {
@@ -203,8 +210,7 @@ export class ExecutionWriter {
   }
 
   private build(change: Change): Built {
-    const held = this.held;
-    this.held = null;
+    const held = this.takeHeld();
     const before = held?.change ?? {};
     const merged: Change = {
       ...before,
@@ -227,6 +233,7 @@ export class ExecutionWriter {
     if (outcome !== 'applied' && outcome !== 'already') return this.giveBack({ item, held }, new CommitRefused(outcome));
     this.head.commitNumber = item.n;
     this.starts = false;
+    this.sending = null;
     this.head.stalls = 0;
     this.head.state = item.to;
     if (item.cursor) this.head.cursor = item.cursor;
@@ -242,6 +249,7 @@ export class ExecutionWriter {
   private giveBack({ item, held }: Built, error: unknown): never {
     const kept = new Set(isDataError(error) ? [] : held?.calls);
     this.held = isDataError(error) ? null : held;
+    this.sending = null;
     this.draft.calls.unshift(...(item.calls ?? []).filter((call) => 'move' in call && call.to !== 'sending' && !kept.has(call)));
     throw error;
   }
