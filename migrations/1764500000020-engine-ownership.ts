@@ -63,7 +63,8 @@ end $$`;
  * others hold, so that one held row never stalls a lane.
  */
 const lockHeads = `
-create function lock_heads(p_ids uuid[], p_skip boolean) returns table (id uuid, organization_id uuid, project_id uuid) language plpgsql security definer set search_path = pg_catalog, public as $$
+create function lock_heads(p_ids uuid[], p_skip boolean) returns table (id uuid, organization_id uuid, project_id uuid) language plpgsql security definer
+  set search_path = pg_catalog, public set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 begin
   if p_skip then
     return query select x.id, x.organization_id, x.project_id from execution x where x.id = any (p_ids) order by x.id for no key update skip locked;

@@ -1,90 +1,144 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
+/** One commit of an owner, as libs/engine/src/commit-item.ts writes it. */
+const item = `
+create type commit_item as (id uuid, g int, owner text, epoch bigint, claim uuid, n int, "from" jsonb, "to" text, "do" text, events jsonb, cursor jsonb, seen int, cancel int,
+  until timestamptz, calls jsonb, consume jsonb, feature text, aggregate uuid, rows jsonb, category text, error uuid)`;
+
 /**
- * Checks the fence and every call move of one commit; the head is locked by the caller. \`null\` lets it through.
- * Written with coalesce: a comparison with a null owner would be null, and a negated null would pass.
+ * The fence of one commit; the head is locked by the caller. Written with coalesce: a comparison with a null owner would be null, and a negated
+ * null would pass. A single expression in SQL, so that it becomes part of the statement that asks.
  */
 const fence = `
-create function commit_fence(h execution, t jsonb) returns text language plpgsql as $$
-declare m jsonb; bad boolean;
+create function fence_holds(h execution, i commit_item) returns boolean language sql immutable as $$
+  select coalesce(h.generation = i.g and h.owner = i.owner and h.epoch = i.epoch and h.claim_id = i.claim and h.commit_number = i.n - 1 and i."from" ? h.state
+    and (i.cancel is null or h.cancel_number = i.cancel) and (i.seen is null or h.signal_count = i.seen), false)
+$$`;
+
+/**
+ * Rows are named by arrays of keys and joined by hash, and never by what the planner thinks of tables that were empty when it planned: a plan lives as
+ * long as its connection, and a join that walks a whole table for each commit would grow with the table.
+ */
+const byKeys = 'set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_nestloop = off set enable_mergejoin = off';
+
+/** A call move that does not match what is stored refuses its whole commit. Answers the executions of those. */
+const refusedCalls = `
+create function refused_calls(p_items jsonb, p_ids uuid[]) returns uuid[] language plpgsql ${byKeys} as $$
 begin
-  if not coalesce(h.generation = (t->>'g')::int and h.owner = t->>'owner' and h.epoch = (t->>'epoch')::bigint and h.claim_id = (t->>'claim')::uuid
-    and h.commit_number = (t->>'n')::int - 1 and t->'from' ? h.state
-    and (t->>'cancel' is null or h.cancel_number = (t->>'cancel')::int) and (t->>'seen' is null or h.signal_count = (t->>'seen')::int), false)
-  then
-    -- A head at n or beyond in my generation: only I move the number, so commit n is in.
-    return case when h.generation = (t->>'g')::int and h.commit_number >= (t->>'n')::int then 'already' else 'refused' end;
-  end if;
-  if t ? 'calls' then
-    for m in select * from jsonb_array_elements(t->'calls') loop
-      if m ? 'move' then
-        select not (m->'move' ? c.state) into bad from execution_call c
-          where c.execution_id = h.id and c.step = (m->>'step')::int and c.name = m->>'name' and c.attempt = (m->>'attempt')::int;
-        if bad is null or bad then return 'refused'; end if;
-      end if;
-    end loop;
-  end if;
+  return array(select i.id from jsonb_populate_recordset(null::commit_item, p_items) i cross join jsonb_to_recordset(i.calls) m(step int, name text, attempt int, move jsonb)
+    left join (select * from execution_call y where y.execution_id = any (p_ids)) c on c.execution_id = i.id and c.step = m.step and c.name = m.name and c.attempt = m.attempt
+    where m.move is not null and not coalesce(m.move ? c.state, false));
+end $$`;
+
+/** Why a locked head does not take this commit; \`null\` when it does. */
+const answer = `
+create function commit_fence(h execution, t jsonb) returns text language plpgsql as $$
+declare i commit_item := jsonb_populate_record(null::commit_item, t);
+begin
+  -- A head at n or beyond in my generation: only I move the number, so commit n is in.
+  if not fence_holds(h, i) then return case when h.generation = i.g and h.commit_number >= i.n then 'already' else 'refused' end; end if;
+  if i.calls is not null and h.id = any (refused_calls(jsonb_build_array(t), array[h.id])) then return 'refused'; end if;
   return null;
 end $$`;
 
-const commitCalls = `
-create function commit_calls(h execution, p_calls jsonb) returns void language plpgsql as $$
-declare m jsonb; u jsonb;
+/**
+ * Moves the heads that their fences let through, and writes their events: all in one statement, because what a statement costs before it touches a
+ * row (policies, constraints) is more than the row costs.
+ */
+const commitHeads = `
+create function commit_heads(p_items jsonb, p_ids uuid[]) returns table (head execution, feature text, aggregate uuid, rows jsonb) language plpgsql ${byKeys} as $$
 begin
-  for m in select * from jsonb_array_elements(p_calls) loop
-    if m ? 'move' then
-      update execution_call c set state = m->>'to', generation = h.generation, result = coalesce(decode(m->>'result', 'base64'), c.result),
-        failure_category = coalesce(m->>'category', c.failure_category), error_id = coalesce((m->>'error')::uuid, c.error_id),
-        ended_at = case when m->>'to' in ('intent', 'sending') then null else clock_timestamp() end
-        where c.execution_id = h.id and c.step = (m->>'step')::int and c.name = m->>'name' and c.attempt = (m->>'attempt')::int;
-    else
-      insert into execution_call (execution_id, organization_id, project_id, step, name, attempt, generation, kind, safety, provider_key, state, input)
-        values (h.id, h.organization_id, h.project_id, (m->>'step')::int, m->>'name', (m->>'attempt')::int, h.generation, m->>'kind', m->>'safety', m->>'key', m->>'to', decode(m->>'input', 'base64'));
-    end if;
-    if m ? 'usage' then u := m->'usage';
-      insert into usage_entry as e (execution_id, step, name, attempt, organization_id, project_id, subject_id, source, provider, model, status,
-          input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, estimated_input_tokens)
-        values (h.id, (m->>'step')::int, m->>'name', (m->>'attempt')::int, h.organization_id, h.project_id, h.subject_id, u->>'source', u->>'provider', u->>'model', u->>'status',
-          (u->>'inputTokens')::bigint, (u->>'outputTokens')::bigint, (u->>'cachedInputTokens')::bigint, (u->>'cacheWriteTokens')::bigint, (u->>'reasoningTokens')::bigint, (u->>'estimatedInputTokens')::bigint)
-        on conflict (execution_id, step, name, attempt) do update set status = excluded.status, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
-          cached_input_tokens = excluded.cached_input_tokens, cache_write_tokens = excluded.cache_write_tokens, reasoning_tokens = excluded.reasoning_tokens
-          where e.status <> 'confirmed' and excluded.status = 'confirmed';
-    end if;
-  end loop;
-end $$`;
-
-/** One commit of an owner: everything or nothing. The head is locked; the transaction's tenant is the head's. */
-const commitOne = `
-create function commit_one(t jsonb, out o_outcome text, out o_sequence int) language plpgsql as $$
-declare h execution; n int := (t->>'n')::int; k int := jsonb_array_length(t->'events'); does text := t->>'do';
-begin
-  select * into h from execution x where x.id = (t->>'id')::uuid;
-  if not found then o_outcome := 'gone'; return; end if;
-  o_outcome := commit_fence(h, t); o_sequence := h.sequence;
-  if o_outcome is not null then return; end if;
-  o_outcome := 'applied'; o_sequence := h.sequence + k;
-  update execution x set commit_number = n, sequence = o_sequence, state = t->>'to', cursor = coalesce(t->'cursor', x.cursor), stalls = 0,
-    owner = case when does = 'keep' then x.owner end, epoch = case when does = 'keep' then x.epoch end, claim_id = case when does = 'keep' then x.claim_id end,
-    runnable_at = case does when 'yield' then '-infinity'::timestamptz when 'wait' then (t->>'until')::timestamptz end,
-    wait_until = case when does = 'wait' then (t->>'until')::timestamptz else x.wait_until end,
-    ended_at = case when does = 'end' then clock_timestamp() end, failure_category = t->>'category', error_id = (t->>'error')::uuid where x.id = h.id;
-  if k > 0 then
+  return query
+  with moved as (
+    update execution x set commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = 0,
+      owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
+      runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
+      ended_at = case when i."do" = 'end' then clock_timestamp() end, failure_category = i.category, error_id = i.error
+    from jsonb_populate_recordset(null::commit_item, p_items) i
+    where x.id = any (p_ids) and x.id = i.id and fence_holds(x, i)
+    returning x as head, x.id, x.sequence, x.organization_id, x.project_id, i.claim, i.n, i.events, i.feature, i.aggregate, i.rows),
+  logged as (
     insert into execution_event (execution_id, sequence, organization_id, project_id, claim_id, commit_number, position, type, step, attempt, state, body)
-      select h.id, h.sequence + e.ord, h.organization_id, h.project_id, h.claim_id, n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64')
-      from jsonb_array_elements(t->'events') with ordinality e(v, ord);
-  end if;
-  if t ? 'calls' then perform commit_calls(h, t->'calls'); end if;
-  if t ? 'consume' then
-    update execution_signal s set consumed = n from jsonb_to_recordset(t->'consume') c(name text, number int) where s.execution_id = h.id and s.name = c.name and s.number = c.number;
-  end if;
-  if t ? 'feature' then execute format('select %I($1, $2, $3)', 'feature_rows_' || (t->>'feature')) using h, (t->>'aggregate')::uuid, t->'rows'; end if;
+    select m.id, m.sequence - jsonb_array_length(m.events) + e.ord, m.organization_id, m.project_id, m.claim, m.n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64')
+    from moved m cross join jsonb_array_elements(m.events) with ordinality e(v, ord))
+  select m.head, m.feature, m.aggregate, m.rows from moved m;
 end $$`;
 
-/** Locks the aggregates of a batch, feature by feature, by id; answers what it got as \`feature:id\`. */
+/** New calls, moves of calls and usage of the commits that were applied. A call is moved at most once in a commit. */
+const commitCalls = `
+create function commit_calls(p_items jsonb, p_ids uuid[]) returns void language plpgsql ${byKeys} as $$
+begin
+  with call as materialized (
+    select x.id, x.organization_id, x.project_id, x.subject_id, x.generation, m.*
+    from execution x join jsonb_populate_recordset(null::commit_item, p_items) i on i.id = x.id
+    cross join jsonb_to_recordset(i.calls) m(step int, name text, attempt int, "to" text, move jsonb, kind text, safety text, key text, input text, result text, category text, error uuid, usage jsonb)
+    where x.id = any (p_ids)),
+  moved as (
+    update execution_call c set state = m."to", generation = m.generation, result = coalesce(decode(m.result, 'base64'), c.result),
+      failure_category = coalesce(m.category, c.failure_category), error_id = coalesce(m.error, c.error_id),
+      ended_at = case when m."to" in ('intent', 'sending') then null else clock_timestamp() end
+    from call m where c.execution_id = any (p_ids) and m.move is not null and c.execution_id = m.id and c.step = m.step and c.name = m.name and c.attempt = m.attempt),
+  made as (
+    insert into execution_call (execution_id, organization_id, project_id, step, name, attempt, generation, kind, safety, provider_key, state, input)
+    select m.id, m.organization_id, m.project_id, m.step, m.name, m.attempt, m.generation, m.kind, m.safety, m.key, m."to", decode(m.input, 'base64') from call m where m.move is null)
+  insert into usage_entry as e (execution_id, step, name, attempt, organization_id, project_id, subject_id, source, provider, model, status,
+      input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, estimated_input_tokens)
+    select m.id, m.step, m.name, m.attempt, m.organization_id, m.project_id, m.subject_id, u.source, u.provider, u.model, u.status,
+      u."inputTokens", u."outputTokens", u."cachedInputTokens", u."cacheWriteTokens", u."reasoningTokens", u."estimatedInputTokens"
+    from call m cross join jsonb_to_record(m.usage) u(source text, provider text, model text, status text, "inputTokens" bigint, "outputTokens" bigint, "cachedInputTokens" bigint,
+      "cacheWriteTokens" bigint, "reasoningTokens" bigint, "estimatedInputTokens" bigint)
+    where m.usage is not null
+    on conflict (execution_id, step, name, attempt) do update set status = excluded.status, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
+      cached_input_tokens = excluded.cached_input_tokens, cache_write_tokens = excluded.cache_write_tokens, reasoning_tokens = excluded.reasoning_tokens
+      where e.status <> 'confirmed' and excluded.status = 'confirmed';
+end $$`;
+
+const consumeSignals = `
+create function consume_signals(p_items jsonb, p_ids uuid[]) returns void language plpgsql ${byKeys} as $$
+begin
+  update execution_signal s set consumed = i.n from jsonb_populate_recordset(null::commit_item, p_items) i cross join jsonb_to_recordset(i.consume) c(name text, number int)
+    where s.execution_id = any (p_ids) and s.execution_id = i.id and s.name = c.name and s.number = c.number;
+end $$`;
+
+/**
+ * The commits of one tenant, each everything or nothing; the heads are locked and the transaction's tenant is theirs. A feature's rows are written by
+ * its own function, which gets the head as the commit leaves it.
+ */
+const commitTenant = `
+create function commit_tenant(p_items jsonb, p_ids uuid[]) returns table (o_id uuid, o_outcome text, o_sequence int) language plpgsql as $$
+declare r record; calls boolean := jsonb_path_exists(p_items, '$[*].calls'); open uuid[] := p_ids; applied uuid[] := '{}';
+begin
+  if calls then open := array(select unnest(p_ids) except select unnest(refused_calls(p_items, p_ids))); end if;
+  for r in select * from commit_heads(p_items, open) loop
+    o_id := (r.head).id; o_outcome := 'applied'; o_sequence := (r.head).sequence;
+    applied := applied || o_id;
+    if r.feature is not null then execute format('select %I($1, $2, $3)', 'feature_rows_' || r.feature) using r.head, r.aggregate, r.rows; end if;
+    return next;
+  end loop;
+  if calls then perform commit_calls(p_items, applied); end if;
+  if jsonb_path_exists(p_items, '$[*].consume') then perform consume_signals(p_items, applied); end if;
+  if cardinality(applied) < cardinality(p_ids) then
+    for o_id, o_outcome, o_sequence in
+      select l.id, case when x.id is null then 'gone' else coalesce(commit_fence(x, v), 'refused') end, x.sequence
+      from unnest(p_ids) l(id) join jsonb_array_elements(p_items) v on (v->>'id')::uuid = l.id left join (select * from execution y where y.id = any (p_ids)) x on x.id = l.id
+      where not l.id = any (applied)
+    loop return next; end loop;
+  end if;
+end $$`;
+
+/** As \`commit_tenant\`, for the one commit of a transaction that has locked and fenced its head. */
+const commitOne = `
+create function commit_one(t jsonb, out o_outcome text, out o_sequence int) language plpgsql set plan_cache_mode = force_generic_plan as $$
+begin
+  select c.o_outcome, c.o_sequence into o_outcome, o_sequence from commit_tenant(jsonb_build_array(t), array[(t->>'id')::uuid]) c;
+end $$`;
+
+/** Locks the aggregates of a batch, feature by feature, by id; answers what it got as \`feature:id\`, or null when no item has any. */
 const lockAggregates = `
 create function lock_aggregates(p_items jsonb, p_skip boolean) returns text[] language plpgsql as $$
 declare f record; got uuid[]; held text[] := '{}';
 begin
+  if not jsonb_path_exists(p_items, '$[*].feature') then return null; end if;
   for f in select v->>'feature' as feature, array_agg(distinct (v->>'aggregate')::uuid) as ids from jsonb_array_elements(p_items) v where v ? 'feature' group by 1 order by 1 loop
     execute format('select %I($1, $2)', 'feature_lock_' || f.feature) using f.ids, p_skip into got;
     held := held || array(select f.feature || ':' || g from unnest(got) g);
@@ -93,33 +147,51 @@ begin
 end $$`;
 
 /**
- * Commits of several executions and tenants in one call: aggregates are locked by (feature, id), then heads by id, then each item runs under
- * its own tenant's policies, taken from the locked head and never from the caller. With \`p_skip\` what others hold is answered \`busy\`.
+ * Commits of several executions and tenants in one call: aggregates are locked by (feature, id), then heads by id, then each tenant's commits run
+ * under its own policies; the tenant is taken from the locked heads and never from the caller. With \`p_skip\` what others hold is answered \`busy\`.
  */
 const commitBatch = `
-create function commit_batch(p_items jsonb, p_skip boolean) returns table (o_id uuid, o_outcome text, o_sequence int) language plpgsql set app.organization = '' set app.project = '' as $$
-declare t jsonb; held text[]; heads jsonb; head jsonb;
+create function commit_batch(p_items jsonb, p_skip boolean) returns table (o_id uuid, o_outcome text, o_sequence int) language plpgsql
+  set plan_cache_mode = force_generic_plan set app.organization = '' set app.project = '' as $$
+declare held text[] := lock_aggregates(p_items, p_skip); ids uuid[]; organizations uuid[]; projects uuid[]; answered uuid[] := '{}'; t record;
 begin
-  held := lock_aggregates(p_items, p_skip);
-  select coalesce(jsonb_object_agg(l.id, jsonb_build_array(l.organization_id, l.project_id)), '{}') into heads
+  select array_agg(l.id), array_agg(l.organization_id), array_agg(l.project_id) into ids, organizations, projects
     from lock_heads(array(select (v->>'id')::uuid from jsonb_array_elements(p_items) v), p_skip) l;
-  for t in select * from jsonb_array_elements(p_items) loop
-    o_id := (t->>'id')::uuid; head := heads->(t->>'id'); o_sequence := null;
-    if head is null then o_outcome := case when p_skip then 'busy' else 'gone' end;
-    elsif t ? 'feature' and not (t->>'feature' || ':' || (t->>'aggregate')) = any (held) then o_outcome := case when p_skip then 'busy' else 'gone' end;
-    else
-      perform set_config('app.organization', head->>0, true), set_config('app.project', head->>1, true);
-      select c.o_outcome, c.o_sequence into o_outcome, o_sequence from commit_one(t) c;
-    end if;
-    return next;
+  if held is null and cardinality(ids) = jsonb_array_length(p_items) and organizations[1] = all (organizations) and projects[1] = all (projects) then
+    -- One tenant's and whole, as most batches are: nothing has to be sorted out.
+    perform set_config('app.organization', organizations[1]::text, true), set_config('app.project', projects[1]::text, true);
+    return query select * from commit_tenant(p_items, ids);
+    return;
+  end if;
+  for t in
+    select l.organization_id, l.project_id, jsonb_agg(i.v) as items, array_agg(l.id) as ids
+    from unnest(ids, organizations, projects) l(id, organization_id, project_id) join jsonb_array_elements(p_items) i(v) on (i.v->>'id')::uuid = l.id
+    where not i.v ? 'feature' or (i.v->>'feature' || ':' || (i.v->>'aggregate')) = any (held)
+    group by 1, 2
+  loop
+    perform set_config('app.organization', t.organization_id::text, true), set_config('app.project', t.project_id::text, true);
+    return query select * from commit_tenant(t.items, t.ids);
+    answered := answered || t.ids;
   end loop;
+  return query select (v->>'id')::uuid, case when p_skip then 'busy' else 'gone' end, null::int from jsonb_array_elements(p_items) v where not (v->>'id')::uuid = any (answered);
 end $$`;
 
-const functions = ['commit_batch(jsonb, boolean)', 'lock_aggregates(jsonb, boolean)', 'commit_one(jsonb)', 'commit_calls(execution, jsonb)', 'commit_fence(execution, jsonb)'];
+const functions = [
+  'commit_batch(jsonb, boolean)',
+  'lock_aggregates(jsonb, boolean)',
+  'commit_one(jsonb)',
+  'commit_tenant(jsonb, uuid[])',
+  'consume_signals(jsonb, uuid[])',
+  'commit_calls(jsonb, uuid[])',
+  'commit_heads(jsonb, uuid[])',
+  'commit_fence(execution, jsonb)',
+  'refused_calls(jsonb, uuid[])',
+  'fence_holds(execution, commit_item)',
+];
 
 export class EngineCommits1764500000040 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
-    for (const sql of [fence, commitCalls, commitOne, lockAggregates, commitBatch]) await q.query(sql);
+    for (const sql of [item, fence, refusedCalls, answer, commitHeads, commitCalls, consumeSignals, commitTenant, commitOne, lockAggregates, commitBatch]) await q.query(sql);
     for (const name of functions) {
       await q.query(`revoke all on function ${name} from public`);
       await q.query(`grant execute on function ${name} to openbot_worker`);
@@ -128,5 +200,6 @@ export class EngineCommits1764500000040 implements MigrationInterface {
 
   async down(q: QueryRunner): Promise<void> {
     for (const name of functions) await q.query(`drop function ${name}`);
+    await q.query(`drop type commit_item`);
   }
 }

@@ -516,6 +516,45 @@ policy user_token_tenant permissive for all to openbot_app
   with check (organization_id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
 
+CREATE OR REPLACE FUNCTION public.admit_batch(p_items jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET "app.organization" TO ''
+ SET "app.project" TO ''
+AS $function$
+declare t record;
+begin
+  for t in select v->>'organization' as organization, v->>'project' as project, jsonb_agg(v) as items from jsonb_array_elements(p_items) v group by 1, 2 loop
+    perform set_config('app.organization', t.organization, true), set_config('app.project', t.project, true);
+    perform admit_executions(t.items);
+  end loop;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.admit_executions(p_items jsonb)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare admitted int;
+begin
+  with head as (
+    insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, runnable_at, sequence)
+    select i.id, i.organization, i.project, i.workflow, i.version, i.cursor, i.subject, i.identity, i.member, case when i.ready then '-infinity'::timestamptz end, 1
+    from jsonb_to_recordset(p_items) i(id uuid, organization uuid, project uuid, workflow text, version int, cursor jsonb, subject uuid, identity uuid, member uuid, ready boolean)
+    on conflict (id) do nothing returning id, organization_id, project_id),
+  logged as (
+    insert into execution_event (execution_id, sequence, organization_id, project_id, type, state) select id, 1, organization_id, project_id, 'State', 'queued' from head)
+  select count(*) into admitted from head;
+  return admitted;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
 CREATE OR REPLACE FUNCTION public.append_event(p_id uuid, p_type text, p_state text, p_body bytea)
  RETURNS integer
  LANGUAGE plpgsql
@@ -554,14 +593,23 @@ grant execute to openbot_worker;
 CREATE OR REPLACE FUNCTION public.commit_batch(p_items jsonb, p_skip boolean)
  RETURNS TABLE(o_id uuid, o_outcome text, o_sequence integer)
  LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
  SET "app.organization" TO ''
  SET "app.project" TO ''
 AS $function$
-declare t record; held text[] := lock_aggregates(p_items, p_skip); answered uuid[] := '{}';
+declare held text[] := lock_aggregates(p_items, p_skip); ids uuid[]; organizations uuid[]; projects uuid[]; answered uuid[] := '{}'; t record;
 begin
+  select array_agg(l.id), array_agg(l.organization_id), array_agg(l.project_id) into ids, organizations, projects
+    from lock_heads(array(select (v->>'id')::uuid from jsonb_array_elements(p_items) v), p_skip) l;
+  if held is null and cardinality(ids) = jsonb_array_length(p_items) and organizations[1] = all (organizations) and projects[1] = all (projects) then
+    -- One tenant's and whole, as most batches are: nothing has to be sorted out.
+    perform set_config('app.organization', organizations[1]::text, true), set_config('app.project', projects[1]::text, true);
+    return query select * from commit_tenant(p_items, ids);
+    return;
+  end if;
   for t in
     select l.organization_id, l.project_id, jsonb_agg(i.v) as items, array_agg(l.id) as ids
-    from lock_heads(array(select (v->>'id')::uuid from jsonb_array_elements(p_items) v), p_skip) l join jsonb_array_elements(p_items) i(v) on (i.v->>'id')::uuid = l.id
+    from unnest(ids, organizations, projects) l(id, organization_id, project_id) join jsonb_array_elements(p_items) i(v) on (i.v->>'id')::uuid = l.id
     where not i.v ? 'feature' or (i.v->>'feature' || ':' || (i.v->>'aggregate')) = any (held)
     group by 1, 2
   loop
@@ -569,9 +617,7 @@ begin
     return query select * from commit_tenant(t.items, t.ids);
     answered := answered || t.ids;
   end loop;
-  if cardinality(answered) < jsonb_array_length(p_items) then
-    return query select (v->>'id')::uuid, case when p_skip then 'busy' else 'gone' end, null::int from jsonb_array_elements(p_items) v where not (v->>'id')::uuid = any (answered);
-  end if;
+  return query select (v->>'id')::uuid, case when p_skip then 'busy' else 'gone' end, null::int from jsonb_array_elements(p_items) v where not (v->>'id')::uuid = any (answered);
 end $function$
 
 owner openbot_owner;
@@ -660,6 +706,7 @@ grant execute to openbot_worker;
 CREATE OR REPLACE FUNCTION public.commit_one(t jsonb, OUT o_outcome text, OUT o_sequence integer)
  RETURNS record
  LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 begin
   select c.o_outcome, c.o_sequence into o_outcome, o_sequence from commit_tenant(jsonb_build_array(t), array[(t->>'id')::uuid]) c;
@@ -827,7 +874,7 @@ CREATE OR REPLACE FUNCTION public.lock_aggregates(p_items jsonb, p_skip boolean)
 AS $function$
 declare f record; got uuid[]; held text[] := '{}';
 begin
-  if not jsonb_path_exists(p_items, '$[*].feature') then return held; end if;
+  if not jsonb_path_exists(p_items, '$[*].feature') then return null; end if;
   for f in select v->>'feature' as feature, array_agg(distinct (v->>'aggregate')::uuid) as ids from jsonb_array_elements(p_items) v where v ? 'feature' group by 1 order by 1 loop
     execute format('select %I($1, $2)', 'feature_lock_' || f.feature) using f.ids, p_skip into got;
     held := held || array(select f.feature || ':' || g from unnest(got) g);

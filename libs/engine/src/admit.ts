@@ -51,25 +51,24 @@ export type NewExecution = {
   readonly ready: boolean;
 };
 
+/** New work as `admit_executions` reads it. */
+export const toWire = (id: string, work: NewExecution): object => ({
+  id,
+  organization: work.context.organizationId,
+  project: work.context.projectId,
+  workflow: work.workflow,
+  version: work.version,
+  cursor: work.cursor,
+  subject: work.subjectId,
+  identity: work.identityId,
+  member: work.memberId,
+  ready: work.ready,
+});
+
 /** Inserts the head of new work, with its first event (sequence 1: `State queued`). The wake goes out after the commit. */
 export async function admitExecution(tx: Tx, work: NewExecution): Promise<string> {
   const id = work.id ?? uuidv7();
-  await tx.query(
-    `with head as (insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, runnable_at, sequence)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 1) returning id, organization_id, project_id)
-     insert into execution_event (execution_id, sequence, organization_id, project_id, type, state) select id, 1, organization_id, project_id, 'State', 'queued' from head`,
-    [
-      id,
-      work.context.organizationId,
-      work.context.projectId,
-      work.workflow,
-      work.version,
-      work.cursor,
-      work.subjectId,
-      work.identityId,
-      work.memberId,
-      work.ready ? '-infinity' : null,
-    ],
-  );
+  const [row] = (await tx.query(`select admit_executions($1::jsonb) as admitted`, [JSON.stringify([toWire(id, work)])])) as { admitted: number }[];
+  if (row?.admitted !== 1) throw new Error('another execution has this id');
   return id;
 }

@@ -1,27 +1,24 @@
 import type { Pool } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CommitItem, CommitOutcome } from './commit-item.js';
-import { isRefusedStatement } from './storage-errors.js';
+import { Lanes, type Waiting } from './lanes.js';
+import { isDataError, isPassingStorageError } from './storage-errors.js';
 
 type Answer = { readonly o_id: string; readonly o_outcome: CommitOutcome | 'busy'; readonly o_sequence: number | null };
 type Settled = { readonly outcome: CommitOutcome; readonly sequence: number | null };
-type Waiting = { readonly id: string; readonly bytes: string; readonly resolve: (settled: Settled) => void; readonly reject: (error: unknown) => void };
+type WaitingCommit = Waiting & { readonly id: string; readonly resolve: (settled: Settled) => void; readonly reject: (error: unknown) => void };
 
-const maxItems = 200;
-const maxBytes = 1 << 20;
 const statement = { name: 'openbot_commit_batch', text: 'select o_id, o_outcome, o_sequence from commit_batch($1::jsonb, $2)' };
 
 /** Ownership ended while a commit was on its way: whoever waited must stop and publish nothing. */
 export class OwnershipLost extends Error {}
 
 /**
- * Group commit: while one batch is on its way the next gathers; no timer. A commit's bytes are frozen when it is handed in, so that after an
- * unknown result exactly the same bytes go out again until a row or a data error answers. Items of a lost or refused batch go back alone, through
- * the same function that then waits for locks.
+ * Group commit. A commit's bytes are frozen when it is handed in, so that after an unknown result exactly the same bytes go out again until a row or
+ * a data error answers. Items of a lost or refused batch go back alone, through the same function that then waits for locks.
  */
 export class Committer {
-  private queue: Waiting[] = [];
-  private flushing = false;
+  private readonly lanes = new Lanes<WaitingCommit>((batch) => this.flush(batch));
   private closedBy: Error | null = null;
   readonly counts = { batches: 0, items: 0, singles: 0, resent: 0 };
 
@@ -38,38 +35,18 @@ export class Committer {
     this.counts.items += 1;
     return new Promise((resolve, reject) => {
       const waiting = { id: item.id, bytes, resolve, reject };
-      if (!this.grouped) return void this.sendAlone(waiting);
-      this.queue.push(waiting);
-      if (!this.flushing) {
-        this.flushing = true;
-        // The batch leaves at the end of this turn of the loop: what other fibers commit in the same turn joins it.
-        setImmediate(() => void this.flushAll());
-      }
+      if (this.grouped) this.lanes.push(waiting);
+      else void this.sendAlone(waiting);
     });
   }
 
   /** Everything on its way and all that comes later is refused here; the database's fence refuses it as well. */
   close(reason: Error): void {
     this.closedBy = reason;
-    for (const waiting of this.queue.splice(0)) waiting.reject(reason);
+    for (const waiting of this.lanes.takeBack()) waiting.reject(reason);
   }
 
-  private async flushAll(): Promise<void> {
-    while (this.queue.length > 0) await this.flush(this.takeBatch());
-    this.flushing = false;
-  }
-
-  private takeBatch(): Waiting[] {
-    let bytes = 0;
-    let count = 0;
-    while (count < this.queue.length && count < maxItems && (count === 0 || bytes + this.queue[count]!.bytes.length <= maxBytes)) {
-      bytes += this.queue[count]!.bytes.length;
-      count += 1;
-    }
-    return this.queue.splice(0, count);
-  }
-
-  private async flush(batch: readonly Waiting[]): Promise<void> {
+  private async flush(batch: readonly WaitingCommit[]): Promise<void> {
     this.counts.batches += 1;
     try {
       const { rows } = await this.pool.query<Answer>({ ...statement, values: [`[${batch.map((waiting) => waiting.bytes).join(',')}]`, true] });
@@ -81,12 +58,12 @@ export class Committer {
     }
   }
 
-  private settle(waiting: Waiting, answer: Answer | undefined): void {
+  private settle(waiting: WaitingCommit, answer: Answer | undefined): void {
     if (!answer || answer.o_outcome === 'busy') void this.sendAlone(waiting);
     else waiting.resolve({ outcome: answer.o_outcome, sequence: answer.o_sequence });
   }
 
-  private async sendAlone(waiting: Waiting): Promise<void> {
+  private async sendAlone(waiting: WaitingCommit): Promise<void> {
     for (let attempt = 0; ; attempt += 1) {
       if (this.closedBy) return waiting.reject(this.closedBy);
       this.counts.singles += 1;
@@ -96,7 +73,7 @@ export class Committer {
         const [answer] = rows;
         if (answer && answer.o_outcome !== 'busy') return waiting.resolve({ outcome: answer.o_outcome, sequence: answer.o_sequence });
       } catch (error) {
-        if (isRefusedStatement(error)) return waiting.reject(error);
+        if (isDataError(error) || !isPassingStorageError(error)) return waiting.reject(error);
       }
       await delay(5 + Math.random() * Math.min(95, 20 * (attempt + 1)));
     }

@@ -5,6 +5,7 @@ import { EngineOwnership1764500000020 } from '@migrations/1764500000020-engine-o
 import { EngineSignals1764500000030 } from '@migrations/1764500000030-engine-signals.js';
 import { EngineCommits1764500000040 } from '@migrations/1764500000040-engine-commits.js';
 import { ExecutionAccess1764500000050 } from '@migrations/1764500000050-execution-access.js';
+import { EngineAdmission1764500000060 } from '@migrations/1764500000060-engine-admission.js';
 import { Organizations1764500000100 } from '@migrations/1764500000100-organizations.js';
 import { Secrets1764500000200 } from '@migrations/1764500000200-secrets.js';
 import { Models1764500000300 } from '@migrations/1764500000300-models.js';
@@ -19,6 +20,7 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   EngineSignals1764500000030,
   EngineCommits1764500000040,
   ExecutionAccess1764500000050,
+  EngineAdmission1764500000060,
   Organizations1764500000100,
   Secrets1764500000200,
   Models1764500000300,

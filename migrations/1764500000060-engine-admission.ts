@@ -1,0 +1,47 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/**
+ * Heads of new work, each with its first event, in the transaction's tenant. Answers how many are new: one whose id is there already was admitted by an
+ * earlier send of the same bytes.
+ */
+const admit = `
+create function admit_executions(p_items jsonb) returns int language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare admitted int;
+begin
+  with head as (
+    insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, runnable_at, sequence)
+    select i.id, i.organization, i.project, i.workflow, i.version, i.cursor, i.subject, i.identity, i.member, case when i.ready then '-infinity'::timestamptz end, 1
+    from jsonb_to_recordset(p_items) i(id uuid, organization uuid, project uuid, workflow text, version int, cursor jsonb, subject uuid, identity uuid, member uuid, ready boolean)
+    on conflict (id) do nothing returning id, organization_id, project_id),
+  logged as (
+    insert into execution_event (execution_id, sequence, organization_id, project_id, type, state) select id, 1, organization_id, project_id, 'State', 'queued' from head)
+  select count(*) into admitted from head;
+  return admitted;
+end $$`;
+
+/** Admits work of any number of tenants in a transaction of its own, each tenant's under its own policies. */
+const admitBatch = `
+create function admit_batch(p_items jsonb) returns void language plpgsql set plan_cache_mode = force_generic_plan set app.organization = '' set app.project = '' as $$
+declare t record;
+begin
+  for t in select v->>'organization' as organization, v->>'project' as project, jsonb_agg(v) as items from jsonb_array_elements(p_items) v group by 1, 2 loop
+    perform set_config('app.organization', t.organization, true), set_config('app.project', t.project, true);
+    perform admit_executions(t.items);
+  end loop;
+end $$`;
+
+const functions = ['admit_executions(jsonb)', 'admit_batch(jsonb)'];
+
+export class EngineAdmission1764500000060 implements MigrationInterface {
+  async up(q: QueryRunner): Promise<void> {
+    for (const sql of [admit, admitBatch]) await q.query(sql);
+    for (const name of functions) {
+      await q.query(`revoke all on function ${name} from public`);
+      await q.query(`grant execute on function ${name} to openbot_app`);
+    }
+  }
+
+  async down(q: QueryRunner): Promise<void> {
+    for (const name of functions) await q.query(`drop function ${name}`);
+  }
+}
