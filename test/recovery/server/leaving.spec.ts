@@ -76,18 +76,26 @@ test('told to stop with a step that outlasts the grace period: the step is abort
   await heir.exited;
 });
 
+const endedMsAfter = async (receipt: Receipt, since: Date): Promise<number> =>
+  Number((await world.rows('select extract(epoch from ended_at - $2::timestamptz) * 1000 as ms from execution where id = $1', [world.uuid(receipt), since]))[0].ms);
+const databaseTime = async (): Promise<Date> => (await world.rows('select clock_timestamp() as at'))[0].at as Date;
+
 test('killed with the default lease: another server finishes within ten seconds and one', async () => {
   const [victim, heir] = await Promise.all([start('victim'), start('heir')]);
   const receipt = await startTurn(victim, { end: 'hold' });
   const [{ owner }] = (await world.rows('select owner from execution where id = $1', [world.uuid(receipt)])) as [{ owner: string }];
   const [killed, survivor] = owner === 'victim' ? [victim, heir] : [heir, victim];
-  const [{ at }] = (await world.rows('select clock_timestamp() as at')) as [{ at: Date }];
+  const at = await databaseTime();
   killed.signal('SIGKILL');
   await killed.exited;
   await expectAnswer(survivor, receipt, 2);
-  const [{ ms }] = (await world.rows('select extract(epoch from ended_at - $2::timestamptz) * 1000 as ms from execution where id = $1', [world.uuid(receipt), at])) as [
-    { ms: string },
-  ];
-  console.info(`ended ${Math.round(Number(ms))} ms after the kill, with a lease of ${leaseMs} ms`);
-  expect(Number(ms)).toBeLessThanOrEqual(leaseMs + 1_000);
+  const took = await endedMsAfter(receipt, at);
+
+  // What a turn takes on this machine at this moment is not the lease's.
+  const since = await databaseTime();
+  const next = await sendMessage(survivor.local, 'And again');
+  await endedExecution(survivor.local, next);
+  const turnMs = await endedMsAfter(next, since);
+  console.info(`ended ${Math.round(took)} ms after the kill, with a lease of ${leaseMs} ms; a turn takes ${Math.round(turnMs)} ms here`);
+  expect(took).toBeLessThanOrEqual(leaseMs + 1_000 + turnMs);
 });
