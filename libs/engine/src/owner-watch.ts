@@ -6,19 +6,17 @@ export type Owner = { readonly owner: string; readonly epoch: string };
 
 /**
  * Decides which owners are gone: one whose (name, epoch) is no live node at once, one whose beat did not change for a whole lease as soon as that
- * was seen. Time in which the observer itself did not look counts at most one step, so that a paused observer accuses nobody.
+ * was seen. Time in which the observer itself did not look counts at most half a lease: whatever paused it may have paused the others too, and they
+ * beat again within a third. A slow observer on a busy machine counts all of its time.
  */
 export class OwnerWatch {
   private seen = new Map<string, Seen>();
   private lookedAt: number | null = null;
 
-  constructor(
-    private readonly leaseMs: number,
-    private readonly stepMs: number,
-  ) {}
+  constructor(private readonly leaseMs: number) {}
 
   expired(nodes: readonly NodeBeat[], owners: readonly Owner[], now: number): Owner[] {
-    const passed = this.lookedAt === null ? 0 : Math.min(now - this.lookedAt, this.stepMs * 2);
+    const passed = this.lookedAt === null ? 0 : Math.min(now - this.lookedAt, this.leaseMs / 2);
     this.lookedAt = now;
     const seen = new Map<string, Seen>();
     for (const { name, epoch, beat } of nodes) {

@@ -176,7 +176,7 @@ export class Runner {
 
   private async sweepLoop(): Promise<void> {
     const stepMs = Math.max(100, Math.min(1_000, this.options.leaseMs / 10));
-    const watch = new OwnerWatch(this.options.leaseMs, stepMs);
+    const watch = new OwnerWatch(this.options.leaseMs);
     let orphansAt = performance.now();
     while (!this.stopped) {
       await delay(stepMs);

@@ -10,7 +10,7 @@ import { eventually } from '@test/support/eventually.js';
 type Cursor = { readonly mode: 'stream' | 'stuck'; readonly done: number };
 
 /** What the outside does: words come one by one when the test gives them; a stuck call ends by its signal alone. */
-const outside = { sends: [] as string[], waitsForWord: null as (() => void) | null, ran: [] as string[] };
+const outside = { sends: [] as string[], waits: [] as (() => void)[], ran: [] as string[] };
 
 class StreamPhase {
   constructor(readonly run: PhaseRun<Cursor>) {}
@@ -26,7 +26,7 @@ class StreamHandler implements ICommandHandler<StreamPhase> {
       if (generation > 1 || step > 1) return 'at once';
       for (let word = 1; word <= 3; word += 1) {
         await new Promise<void>((resolve, reject) => {
-          if (cursor.mode === 'stream') outside.waitsForWord = resolve;
+          if (cursor.mode === 'stream') outside.waits.push(resolve);
           signal.addEventListener('abort', () => reject(new Error('aborted')));
         });
         run.emit({ _tag: 'Text', step, attempt, delta: `word ${word} ` });
@@ -57,7 +57,7 @@ describe('a node that leaves', () => {
     database = await openTestDatabase();
     superuser = new Pool({ connectionString: database.url });
   });
-  beforeEach(() => Object.assign(outside, { sends: [], waitsForWord: null, ran: [] }));
+  beforeEach(() => Object.assign(outside, { sends: [], waits: [], ran: [] }));
   afterAll(async () => {
     await superuser.end();
     await database.close();
@@ -66,7 +66,7 @@ describe('a node that leaves', () => {
   test('lets a streaming call come to its commit, and hands over without a stall', async () => {
     const leaving = await start('leaving', 30_000);
     const id = await admit(database, tenant, 'streams', { mode: 'stream', done: 0 });
-    await eventually(() => outside.waitsForWord);
+    await eventually(() => outside.waits.length === 1);
     const stopped = leaving.stop();
     await eventually(
       () => rowsOf(superuser, `select 1 from node where name = 'leaving' and draining`),
@@ -74,17 +74,8 @@ describe('a node that leaves', () => {
     );
     const fresh = await admit(database, tenant, 'streams', { mode: 'stream', done: 0 });
     const staying = await start('staying', 5_000);
-    for (let word = 1; word <= 3; word += 1) {
-      const give = await eventually(() => outside.waitsForWord);
-      outside.waitsForWord = null;
-      give?.();
-    }
-    // The other node's own first step of the new work streams as well.
-    for (let word = 1; word <= 3; word += 1) {
-      const give = await eventually(() => outside.waitsForWord);
-      outside.waitsForWord = null;
-      give?.();
-    }
+    // Three words of each: the other node's own first step of the new work streams as well.
+    for (let word = 1; word <= 6; word += 1) (await eventually(() => outside.waits.shift()))?.();
     await stopped;
     for (const each of [id, fresh])
       expect(
