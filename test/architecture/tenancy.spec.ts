@@ -10,6 +10,7 @@ import { findUnprotected, hasProject, listTables, tenantColumn, type Exceptions,
 
 const exceptions: Exceptions = {
   outsideTenants: {
+    master_key_check: 'By what the installation knows its master keys again: it is read by the owner alone, before there is a tenant.',
     node: 'The processes of the installation; they serve every tenant.',
     schema_migration: 'Which migrations ran.',
   },

@@ -192,7 +192,7 @@ test.each<[what: string, env: Readonly<Record<string, string>>, line: RegExp]>([
   await expectRefusal(start(await newFolder(false), env), line);
 });
 
-test('a database that is newer than the program is refused in one line', async () => {
+test('a database that is newer than the program, or has other keys, is refused in one line', async () => {
   const database = await openTestDatabase(1);
   try {
     const { DataSource } = await import('typeorm');
@@ -200,7 +200,13 @@ test('a database that is newer than the program is refused in one line', async (
     await admin.query(`insert into ${migrationTable} (timestamp, name) values (9999999999999, 'Later9999999999999')`);
     await admin.destroy();
     const env = { DATABASE_URL: database.url, DATABASE_API_URL: database.apiUrl, DATABASE_WORKER_URL: database.workerUrl };
-    await expectRefusal(start(await newFolder(false), env), /newer than this program .*Later9999999999999/);
+    const keys = { OPENBOT_ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}` };
+    await expectRefusal(start(await newFolder(false), { ...env, ...keys }), /newer than this program .*Later9999999999999/);
+    // The key of its own folder is not the database's, whatever else is wrong with it.
+    await expectRefusal(
+      start(await newFolder(false), env),
+      /OPENBOT_ENCRYPTION_KEYS are not the keys of the database at .*All processes of one database share its keys\..*\.openbot/,
+    );
   } finally {
     await database.close();
   }

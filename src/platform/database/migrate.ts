@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import type { Config } from '@platform/config/config.js';
 import { StartFailure } from '@platform/local/start-failure.js';
 import { databaseFault, loginOf, withLogin } from './database-url.js';
+import { refuseForeignKeys, rememberKeys } from './key-check.js';
 import { migrations } from './migrations.js';
 import { rolePasswords } from './role-password.js';
 import { ensureRoles, type Login } from './roles.js';
@@ -70,7 +71,7 @@ async function tryLogin(url: string | null, variable: string): Promise<void> {
 
 /**
  * Brings roles and tables of a database to what this program needs, and returns the URLs that its two roles use. Any number of
- * processes may call it at once. A database that a newer program has migrated is refused.
+ * processes may call it at once. A database that a newer program has migrated is refused, and so are keys that are not the database's.
  */
 export async function migrate(settings: MigrationSettings, progress: Progress = () => undefined): Promise<DatabaseUrls> {
   const { databaseUrl, encryptionKeys } = settings;
@@ -85,6 +86,7 @@ export async function migrate(settings: MigrationSettings, progress: Progress = 
     const { version, database } = rows[0] ?? { version: 0, database: '' };
     if (version < 150_000) throw new StartFailure(`OpenBot needs PostgreSQL 15 or later, and DATABASE_URL names ${Math.floor(version / 10_000)}: upgrade the database.`);
     await lock(client, progress);
+    const newKeys = await refuseForeignKeys(client, encryptionKeys, databaseUrl);
     const passwords = await ensureRoles(client, database, [login('openbot_api', settings.databaseApiUrl), login('openbot_worker', settings.databaseWorkerUrl)]);
 
     const known = new Set(migrations.map(({ name }) => name));
@@ -97,6 +99,7 @@ export async function migrate(settings: MigrationSettings, progress: Progress = 
       progress(`Preparing the database: ${pending} of ${known.size} migrations`);
       await run(databaseUrl);
     }
+    await rememberKeys(client, newKeys);
     await tryLogin(settings.databaseApiUrl, 'DATABASE_API_URL');
     await tryLogin(settings.databaseWorkerUrl, 'DATABASE_WORKER_URL');
     const urlFor = (role: Login['role']): string => withLogin(databaseUrl, role, passwords.get(role) ?? '');

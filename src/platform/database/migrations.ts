@@ -8,6 +8,7 @@ import { ExecutionAccess1764500000050 } from '@migrations/1764500000050-executio
 import { EngineAdmission1764500000060 } from '@migrations/1764500000060-engine-admission.js';
 import { Organizations1764500000100 } from '@migrations/1764500000100-organizations.js';
 import { Secrets1764500000200 } from '@migrations/1764500000200-secrets.js';
+import { MasterKeyCheck1764500000210 } from '@migrations/1764500000210-master-key-check.js';
 import { Models1764500000300 } from '@migrations/1764500000300-models.js';
 import { Bots1764500000400 } from '@migrations/1764500000400-bots.js';
 import { Chats1764500000500 } from '@migrations/1764500000500-chats.js';
@@ -23,6 +24,7 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   EngineAdmission1764500000060,
   Organizations1764500000100,
   Secrets1764500000200,
+  MasterKeyCheck1764500000210,
   Models1764500000300,
   Bots1764500000400,
   Chats1764500000500,
