@@ -34,6 +34,8 @@ export async function startOutside(answersAfterMs = 0): Promise<Outside> {
       setTimeout(() => response.setHeader('content-type', 'application/json').end(JSON.stringify({ said: `answer ${send.step}` })), answersAfterMs);
     })().catch(() => response.destroy());
   });
+  // Else it ends an idle connection in the instant of the next request on it, and a call fails that no test asked to fail.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

@@ -40,8 +40,8 @@ describe('two processes on one database', () => {
     await database.close();
   });
 
-  const start = async (node: string, workflow: string, more: { leaseMs?: number; debugPoint?: string } = {}): Promise<WorkerNode> => {
-    const started = await startedNode(database, { node, workflows: [workflow], leaseMs, ...more });
+  const start = async (node: string, workflow: string | readonly string[], more: { leaseMs?: number; debugPoint?: string } = {}): Promise<WorkerNode> => {
+    const started = await startedNode(database, { node, workflows: [workflow].flat(), leaseMs, ...more });
     nodes.push(started);
     return started;
   };
@@ -62,7 +62,13 @@ describe('two processes on one database', () => {
   test('one is killed in the middle of its work: the other finishes within the lease and a second', async () => {
     const killed = await start('killed', 'killed');
     const ids = await inTheMiddle('killed', 'repeatable', 5);
-    await start('stays', 'killed');
+    await start('stays', ['killed', 'own']);
+    // It is at work and watches when the other dies: a start would be measured with it else.
+    const own = await work('own', 'repeatable');
+    await eventually(
+      () => head(own),
+      ({ ended_at }) => ended_at !== null,
+    );
     killed.kill('SIGKILL');
     await killed.exited;
     const killedAt = performance.now();
