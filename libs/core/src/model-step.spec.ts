@@ -57,6 +57,19 @@ test('a stream that just stops is an interrupted failure; what it streamed was s
   expect(text).toBe('Half an ans');
 });
 
+test('an answer without an end is cut off, for good', async () => {
+  const piece = 'x'.repeat(1_000_000);
+  const { outcome, text } = await run(scriptedModel([answers(Array.from({ length: 10 }, () => piece))]));
+  expect(outcome).toMatchObject({ type: 'failure', kind: 'rejected' });
+  expect(text.length).toBe(4_000_000);
+});
+
+test('more calls than any step makes, or longer ones, are not run', async () => {
+  const many = Array.from({ length: 129 }, (_, index) => ({ name: `tool${index}`, args: {} }));
+  const long = [{ name: 'a', args: JSON.stringify({ text: 'x'.repeat(9_000_000) }) }];
+  for (const calls of [many, long]) expect((await run(scriptedModel([callsTools(calls, { usage })]))).outcome).toMatchObject({ type: 'failure', kind: 'rejected', usage });
+});
+
 test('a failure of the adapter is returned as it is', async () => {
   const { outcome } = await run(scriptedModel([fails('limited', { retryAfterMs: 1500, status: 429, requestId: 'req_2', usage })]));
   expect(outcome).toMatchObject({ type: 'failure', kind: 'limited', retryAfterMs: 1500, status: 429, requestId: 'req_2', usage });

@@ -29,6 +29,12 @@ const interrupted = (cause: unknown): ModelFailure => ({
   cause,
 });
 
+/** More than any model writes in one step. What is longer would be kept, and read again by every step that follows. */
+const maxCharacters = 4_000_000;
+const maxCalls = 128;
+
+const tooMuch = (what: string): ModelFailure => ({ ...interrupted(new Error(`the model wrote more than ${what} in one step`)), kind: 'rejected' });
+
 /** An adapter that throws has lost its stream. Errors of the consumer do not pass through here: they end the generator from outside. */
 async function* partsOf(model: Model, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelPart> {
   try {
@@ -48,13 +54,18 @@ export async function runModelStep(model: Model, request: ModelRequest, signal: 
   const pass = async (type: ModelDelta['type'], delta: string) => {
     if (delta !== '') await onDelta({ type, delta });
   };
+  let characters = 0;
   for await (const part of partsOf(model, request, signal)) {
     if (part.type === 'failure') return part;
     if (part.type === 'finish') {
+      if (callsOf(part.items).length > maxCalls) return { ...tooMuch(`${maxCalls} calls`), usage: part.usage };
+      if (JSON.stringify(part.items).length > 2 * maxCharacters) return { ...tooMuch(`${2 * maxCharacters} characters`), usage: part.usage };
       await pass('reasoning', streams.reasoning.rest());
       await pass('text', streams.text.rest());
       return finished(part);
     }
+    characters += part.delta.length;
+    if (characters > maxCharacters) return tooMuch(`${maxCharacters} characters`);
     await pass(part.type, streams[part.type].next(part.delta));
   }
   return interrupted(new Error('The model stream ended without a finish.'));

@@ -3,6 +3,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { Agent, fetch as send, type RequestInit, type Response } from 'undici';
 import { fail, ok, type Result } from '@domain/result.js';
 import { allowsAddress, allowsHost, type AddressPolicy } from './address-policy.js';
+import { limitAnswer } from './answer-limit.js';
 
 /** Why a request was not sent, or its answer not followed. `host` is the one that was named, not what it resolved to. */
 export type EgressRefusal = {
@@ -88,8 +89,11 @@ export class Egress {
     this.pool = new Agent({ connect: { lookup: guardedLookup(policy), timeout: 10_000 }, autoSelectFamily: true });
   }
 
-  /** The standard `fetch` for streams. No redirect is followed: its target was judged by nobody. Throws `EgressRefusedError`. */
-  readonly fetch = async (input: string | URL, init: RequestInit = {}): Promise<Response> => {
+  /** The standard `fetch` for streams, whose body ends with an `AnswerLimitError` where it would never end. Throws `EgressRefusedError`. */
+  readonly fetch = async (input: string | URL, init: RequestInit = {}): Promise<Response> => limitAnswer(await this.open(input, init));
+
+  /** No redirect is followed: its target was judged by nobody. */
+  private readonly open = async (input: string | URL, init: RequestInit): Promise<Response> => {
     const url = checkUrl(this.policy, input);
     if (!url.ok) throw new EgressRefusedError(url.failure);
     try {
@@ -119,7 +123,7 @@ export class Egress {
     const deadline = AbortSignal.timeout(timeoutMs);
     const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline;
     try {
-      const response = await this.fetch(text, { method: request.method ?? 'GET', headers: { ...request.headers }, body: request.body ?? null, signal });
+      const response = await this.open(text, { method: request.method ?? 'GET', headers: { ...request.headers }, body: request.body ?? null, signal });
       const body = await readAtMost(response, maxBytes);
       if (body === null) return fail({ _tag: 'EgressTooLarge', maxBytes });
       return ok({ status: response.status, headers: Object.fromEntries(response.headers), body });

@@ -81,6 +81,13 @@ describe.each(endpoints)('%s', (_name, endpoint, modelId) => {
     expect(finish.requestId).toBe('req_77');
   });
 
+  test('a count that is none is not confirmed, and keeps nothing else from being read', async () => {
+    const finish = finishOf(await run({ text: ['Hi'], usage: { ...usage, input: 1e30, output: 1.5, cached: -1 } }));
+    expect(finish.usage).toMatchObject({ outputTokens: null, cachedInputTokens: null, reasoningTokens: 25 });
+    for (const count of Object.values(finish.usage)) expect(count === null || Number.isSafeInteger(count)).toBe(true);
+    expect(finish.items).toEqual([{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Hi' }] }]);
+  });
+
   test.each([1, 5])('two calls of one step survive a body in pieces of %i bytes', async (pieceBytes) => {
     const parts = await run({ text: ['Grüße 👋', ' — ', 'gleich'], calls, usage, pieceBytes });
     expect(textOf(parts)).toBe('Grüße 👋 — gleich');

@@ -1,6 +1,7 @@
 import { AISDKError, APICallError, type SharedV3Headers } from '@ai-sdk/provider';
 import { retryAfterMs } from '@domain/models/retry-after.js';
 import type { ModelFailure, TokenUsage } from '@core/model.js';
+import { AnswerLimitError } from '@platform/egress/answer-limit.js';
 import { EgressRefusedError } from '@platform/egress/egress.js';
 
 type Kind = ModelFailure['kind'];
@@ -65,7 +66,7 @@ function apiFailure(error: APICallError, call: CallSoFar): ModelFailure {
 /** Understands whatever a call ended with: what the SDK threw, an error event, a cut connection. */
 export function toFailure(error: unknown, call: CallSoFar): ModelFailure {
   if (call.aborted) return failure('interrupted', error, call);
-  if (error instanceof EgressRefusedError) return failure('rejected', error, call);
+  if (error instanceof EgressRefusedError || error instanceof AnswerLimitError) return failure('rejected', error, call);
   if (APICallError.isInstance(error)) return apiFailure(error, call);
   // Errors of the connection are Errors too; an event's error is a plain object.
   if (error instanceof Error) {

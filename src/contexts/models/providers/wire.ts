@@ -11,7 +11,8 @@ export const noUsage: TokenUsage = { inputTokens: null, outputTokens: null, cach
 
 type Fields = Readonly<Record<string, unknown>>;
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
-const count = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) ? value : null);
+/** What is no count was not confirmed: no server's arithmetic may keep an answer from being stored. */
+const count = (value: unknown): number | null => (Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null);
 
 function responsesUsage(value: unknown): TokenUsage | null {
   if (value == null) return null;
