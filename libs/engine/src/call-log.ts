@@ -15,9 +15,14 @@ export type StoredCall = {
   readonly state: 'intent' | 'sending' | 'succeeded' | 'failed' | 'unknown' | 'abandoned';
   readonly decided: 'stop' | 'retry' | 'result' | null;
   readonly result: string | null;
+  /** Of an open call alone: what it was saved with. */
+  readonly input: string | null;
 };
 
-type Entry = Omit<StoredCall, 'state' | 'result'> & { state: StoredCall['state']; result: string | null; lostUsage: CallUsage | null };
+type Entry = Omit<StoredCall, 'state' | 'result' | 'input'> & { state: StoredCall['state']; result: string | null; lostUsage: CallUsage | null };
+
+/** Saved with a call, for those who find it open: an owner that ends the work without asking again still counts what it may have cost. */
+type SavedInput = { readonly input: unknown; readonly lostUsage: CallUsage | null };
 
 /** A call's result is unknown and may not be repeated: the execution waits for a decision. */
 export class OutcomeUnknown extends Error {}
@@ -45,7 +50,9 @@ export class CallLog {
     for (const call of calls) {
       const known = this.latest.get(nameOf(call));
       if (known?.attempt === call.attempt && call.decided === null) continue;
-      const entry = { ...call, lostUsage: null };
+      const { input, ...stored } = call;
+      const entry: Entry = { ...stored, lostUsage: null };
+      entry.lostUsage = input === null ? null : this.openInput(entry, input).lostUsage;
       this.latest.set(nameOf(call), entry);
       if (call.safety === 'unproven' && call.state === 'sending') this.move(entry, 'unknown');
     }
@@ -116,7 +123,7 @@ export class CallLog {
       safety: spec.safety,
       key: this.providerKey(entry),
       to: entry.state,
-      ...(spec.input === undefined ? {} : { input: this.key.seal(this.binding(entry, 'input'), JSON.stringify(spec.input)).toString('base64') }),
+      ...this.sealInput(entry, spec),
     };
     await this.writer.write({ calls: [opened] });
     this.latest.set(nameOf(spec), entry);
@@ -172,6 +179,15 @@ export class CallLog {
     this.writer.addCall({ ...this.nameFields(entry), move: [entry.state], to, ...more });
     entry.state = to;
   }
+
+  private sealInput(entry: Entry, { input, lostUsage }: Pick<CallSpec<unknown>, 'input' | 'lostUsage'>): { input?: string } {
+    if (input === undefined && lostUsage === undefined) return {};
+    const saved: SavedInput = { input: input ?? null, lostUsage: lostUsage ?? null };
+    return { input: this.key.seal(this.binding(entry, 'input'), JSON.stringify(saved)).toString('base64') };
+  }
+
+  private openInput = (entry: Entry, sealed: string): SavedInput =>
+    JSON.parse(this.key.open(this.binding(entry, 'input'), Buffer.from(sealed, 'base64')).toString('utf8')) as SavedInput;
 
   private nameFields = (entry: Entry): { step: number; name: string; attempt: number } => ({ step: entry.step, name: entry.name, attempt: entry.attempt });
 

@@ -31,6 +31,18 @@ export const requestOf = (model: Model, bot: BotForWork, selection: { readonly r
   ...(selection?.reasoningEffort === undefined ? {} : { reasoningEffort: selection.reasoningEffort }),
 });
 
+/** Owners die and leave; a step that takes each of them with it is not asked, and paid, for ever. */
+const mostAttempts = 20;
+const lostTooOften: ModelFailure = {
+  type: 'failure',
+  kind: 'interrupted',
+  retryAfterMs: null,
+  status: null,
+  requestId: null,
+  usage: null,
+  cause: new Error(`${mostAttempts} attempts of a model step were lost`),
+};
+
 /** One attempt of the model step at hand, or the saved result of an earlier one. Its text streams into the log under the attempt's number. */
 export function askModel(run: PhaseRun<TurnCursor>, model: Model, request: ModelRequest, step: number): Promise<CallOutcome<StepOutcome>> {
   const estimate = estimateTokens(request);
@@ -48,6 +60,7 @@ export function askModel(run: PhaseRun<TurnCursor>, model: Model, request: Model
       consumed: run.execution.cursor.consumed,
     },
     async ({ attempt, signal }) => {
+      if (attempt > mostAttempts) return lostTooOften;
       run.emit({ _tag: 'ModelAttempt', step, attempt, provider: model.provider, model: model.id });
       const outcome = await runModelStep(model, request, signal, ({ type, delta }) => run.emit({ _tag: type === 'text' ? 'Text' : 'Reasoning', step, attempt, delta }));
       // Cut by us and not by the provider: the attempt has no result, and the next owner or the end says what becomes of it.
