@@ -337,6 +337,13 @@ policy execution_signal_tenant permissive for all to openbot_app
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
 grant delete, insert, select, update to openbot_app;
 
+table master_key_check owner openbot_owner
+  master_key_id text not null
+  value bytea not null
+  created_at timestamp with time zone not null default clock_timestamp()
+constraint master_key_check_is_a_mac CHECK (octet_length(value) = 32)
+constraint master_key_check_is_named PRIMARY KEY (master_key_id);
+
 table member owner openbot_owner row security forced
   organization_id uuid not null
   id uuid not null
@@ -860,7 +867,7 @@ begin
     from execution x where x.id = p_id;
   select coalesce(jsonb_agg(jsonb_build_object('name', s.name, 'number', s.number, 'body', encode(s.body, 'base64')) order by s.created_at, s.name, s.number), '[]') into found_signals
     from execution_signal s where s.execution_id = p_id and s.consumed is null;
-  select coalesce(jsonb_agg(to_jsonb(c) - 'result' - 'input' || jsonb_build_object('result', encode(c.result, 'base64')) order by c.step, c.name), '[]') into found_calls
+  select coalesce(jsonb_agg(to_jsonb(c) - 'result' - 'input' || jsonb_build_object('result', encode(c.result, 'base64'), 'input', case when c.state = 'sending' then encode(c.input, 'base64') end) order by c.step, c.name), '[]') into found_calls
     from (select distinct on (y.step, y.name) y.* from execution_call y where y.execution_id = p_id order by y.step, y.name, y.attempt desc) c;
   return jsonb_build_object('head', head, 'signals', found_signals, 'calls', found_calls);
 end $function$
