@@ -1,9 +1,11 @@
 import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { ok } from '@domain/result.js';
+import { Config } from '@platform/config/config.js';
 import { read, transact } from '@platform/database/transact.js';
 import { Authenticator } from '@platform/identity/authenticator.js';
 import type { Identity } from '@platform/identity/identity.js';
+import { developmentOrganizationId } from './policies/development-organization.js';
 import { parseToken, provesToken } from './policies/token-text.js';
 import { identityOf } from './queries/load-identity.handler.js';
 import { findCredentials } from './queries/tokens.js';
@@ -15,7 +17,10 @@ export class TokenAuthenticator extends Authenticator implements BeforeApplicati
   /** By token. A use that is being recorded is not recorded twice. */
   private readonly recording = new Map<string, Promise<void>>();
 
-  constructor(private readonly db: DataSource) {
+  constructor(
+    private readonly db: DataSource,
+    private readonly config: Config,
+  ) {
     super();
   }
 
@@ -23,6 +28,8 @@ export class TokenAuthenticator extends Authenticator implements BeforeApplicati
     const given = parseToken(bearer);
     if (!given) return null;
     const { organizationId, prefix, hash } = given;
+    // A database that was used in development holds credentials that were printed on a screen and lie in a folder.
+    if (this.config.production && organizationId === developmentOrganizationId) return null;
     const rows = await read(this.db, { organizationId, projectId: null }, (tx) => findCredentials(tx, prefix));
     const proven = rows.find((row) => provesToken(row.hash, hash));
     if (!proven) return null;

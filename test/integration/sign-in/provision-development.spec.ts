@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import type { Environment } from '@platform/config/env.js';
 import { ProvisionDevelopmentCommand } from '@contexts/sign-in/public/provision-development.command.js';
@@ -19,7 +20,8 @@ afterEach(async () => {
 });
 
 const start = async (env: Environment = {}): Promise<TestApp> => {
-  const app = await startTestApp(database, env);
+  // Each is a process of its own to the others.
+  const app = await startTestApp(database, { OPENBOT_NODE: `start-${randomUUID()}`, ...env });
   started.push(app);
   return app;
 };
@@ -107,4 +109,17 @@ test('production refuses the development identity', async () => {
   const app = await start({ NODE_ENV: 'production' });
   await expect(provision(app)).rejects.toThrow('production');
   expect(await counts('organization')).toEqual([0]);
+});
+
+test('401: in production a token of the development organization does nothing, and the others count', async () => {
+  const development = await start();
+  const { token } = await provision(development);
+  const other = await development.createTenant();
+  const production = await start({ NODE_ENV: 'production' });
+  const refused = await production.as(token)('GET', '/v1/me');
+  expect(refused).toMatchObject({ status: 401, body: { _tag: 'Unauthenticated' } });
+  expect(refused.text).toBe((await production.as('obt_nonsense')('GET', '/v1/me')).text);
+  expect((await production.as(other.token)('GET', '/v1/me')).status).toBe(200);
+  // Nothing about the token itself was changed.
+  expect((await development.as(token)('GET', '/v1/me')).status).toBe(200);
 });

@@ -8,12 +8,12 @@ import { Config } from '@platform/config/config.js';
 import { transact } from '@platform/database/transact.js';
 import { Authenticator } from '@platform/identity/authenticator.js';
 import { toPublicId } from '@platform/ids/typeid.js';
+import { developmentOrganizationId } from '../policies/development-organization.js';
 import { IssueTokenCommand } from '../public/issue-token.command.js';
 import { ProvisionDevelopmentCommand, type DevelopmentIdentity } from '../public/provision-development.command.js';
 import { lockSettings, storeDefaultBot } from '../queries/settings.js';
 
-/** Known to the program, so that every start finds what the first one made without a look at other tenants' rows. */
-const organization = { id: '00000000-0000-7000-8000-000000000001', name: 'Development' };
+const organization = { id: developmentOrganizationId, name: 'Development' };
 const project = { id: '00000000-0000-7000-8000-000000000002', name: 'Default' };
 const owner = { id: '00000000-0000-7000-8000-000000000003', name: 'Developer', email: null };
 const context = { organizationId: organization.id, projectId: project.id };
