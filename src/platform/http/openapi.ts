@@ -1,6 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import { permissionMetadata, type Permission } from '@platform/identity/identity.js';
 import { commonSchemas, declareCommonProblems, operationsOf } from './declared-problems.js';
 
@@ -64,7 +65,7 @@ function permissionsOf(app: INestApplication): Map<string, Permission> {
   return new Map(found);
 }
 
-/** Swagger UI at /docs and the document at /openapi.json, built at the first request for either. */
+/** Swagger UI at /docs, to which the root leads, and the document at /openapi.json, built at the first request for either. */
 export function serveDocumentation(app: INestApplication): void {
   SwaggerModule.setup('docs', app, () => openApiDocument(app), {
     jsonDocumentUrl: 'openapi.json',
@@ -72,4 +73,5 @@ export function serveDocumentation(app: INestApplication): void {
     customSiteTitle: 'OpenBot API',
     swaggerOptions: { persistAuthorization: true, tryItOutEnabled: true, displayRequestDuration: true, docExpansion: 'list', defaultModelsExpandDepth: 0 },
   });
+  app.getHttpAdapter().get('/', (_request: unknown, reply: FastifyReply) => void reply.redirect('/docs', 302));
 }

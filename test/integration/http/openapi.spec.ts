@@ -59,6 +59,13 @@ test('tags come in the order of the first conversation', () => {
   expect(document.tags.map(({ name }) => name)).toEqual(['Chats', 'Health']);
 });
 
+test('302: the root leads to the documentation, whoever asks', async () => {
+  const answer = await fetch(`${app.url}/`, { redirect: 'manual' });
+  expect([answer.status, answer.headers.get('location')]).toEqual([302, '/docs']);
+  expect((await fetch(`${app.url}/?from=bookmark`)).url).toMatch(/\/docs/);
+  expect((await fetch(`${app.url}/`, { method: 'POST' })).status).toBe(405);
+});
+
 test('the page and all that it loads come from this server, under its own content rules', async () => {
   const page = await fetch(`${app.url}/docs`);
   expect(page.status).toBe(200);
