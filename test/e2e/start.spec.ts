@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readFile, readlink, rm, stat } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, readlink, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -151,6 +151,25 @@ test('a PostgreSQL that is killed under it is brought back, and stopped with it'
   expect({ code: await run.ended, errors: run.errors() }).toEqual({ code: 0, errors: '' });
   expect(await postgresOf(folder)).toBeNull();
 }, 120_000);
+
+test.each([
+  ['half a file', () => '{"password"'],
+  ['no password', () => '{}'],
+  ['another password', (text: string) => JSON.stringify({ ...(JSON.parse(text) as object), password: 'hunter2' })],
+])(
+  'a secret of the database with %s is named, with what to do, and leaves no server behind',
+  async (_, spoil) => {
+    const folder = await newFolder(false);
+    const { run } = await ready(folder);
+    run.process.kill('SIGTERM');
+    await run.ended;
+    const file = join(folder, '.openbot', 'postgres', 'server.json');
+    await writeFile(file, spoil(await readFile(file, 'utf8')));
+    await expectRefusal(start(folder), /server\.json is damaged: put it back, or remove /);
+    expect(await postgresOf(folder)).toBeNull();
+  },
+  120_000,
+);
 
 test('told to stop in its first start, it leaves no process, and the next start succeeds', async () => {
   const folder = await newFolder(false);

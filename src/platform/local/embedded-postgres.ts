@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { open, readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { dataPlace, reachableCache } from './data-place.js';
 import { postgresPrograms, type ServerUser } from './postgres-binaries.js';
@@ -81,12 +81,24 @@ async function createDatabase(port: number, password: string): Promise<void> {
 type Place = { readonly data: string; readonly user: ServerUser; readonly isNew: boolean };
 type Secret = { readonly password: string; readonly port: number };
 
+const damaged = (file: string): StartFailure => new StartFailure(`${file} is damaged: put it back, or remove ${dirname(file)} to begin anew without its data.`);
+
 async function readSecret(file: string): Promise<Secret | null> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null;
     throw new StartFailure(`${file} cannot be read (${error.code}): start as the user who owns it.`);
   });
-  return text === null ? null : (JSON.parse(text) as Secret);
+  return text === null ? null : parseSecret(file, text);
+}
+
+function parseSecret(file: string, text: string): Secret {
+  try {
+    const { password, port } = JSON.parse(text) as Partial<Secret>;
+    if (typeof password === 'string' && typeof port === 'number') return { password, port };
+  } catch {
+    // As any other text that is not what was written there.
+  }
+  throw damaged(file);
 }
 const keepSecret = (file: string, secret: Secret): Promise<void> => writePrivateFile(file, JSON.stringify(secret));
 
@@ -140,6 +152,9 @@ export async function startEmbeddedPostgres(options: EmbeddedOptions): Promise<E
   if (!server) throw failed(folder, '');
   const { pid, port } = server;
   if (port !== secret.port) await keepSecret(secretFile, { ...secret, port });
-  await createDatabase(port, secret.password);
+  await createDatabase(port, secret.password).catch(async (error: Error & { code?: string }) => {
+    if (!found) await stopPostmaster(pid);
+    throw error.code === '28P01' ? damaged(secretFile) : error;
+  });
   return { url: urlOf(port, secret.password, 'openbot'), pid, adopted: found !== null, stop: () => stopPostmaster(pid) };
 }
