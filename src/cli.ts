@@ -1,13 +1,51 @@
 import 'reflect-metadata';
+import { Config } from '@platform/config/config.js';
 import { loadConfig } from '@platform/config/env.js';
+import type { PreparedConfig } from '@platform/database/prepared-config.js';
+import { readOptions } from '@platform/local/command-options.js';
 import { prepare } from '@platform/local/prepare.js';
-import { configOrFailure, runProgram } from '@platform/local/program.js';
+import { configOrFailure, runProgram, type Program } from '@platform/local/program.js';
 import { StartFailure } from '@platform/local/start-failure.js';
 
-void runProgram(async (program) => {
-  const [command, ...rest] = process.argv.slice(2);
-  if (command !== 'migrate' || rest.length > 0) throw new StartFailure('The commands are: migrate (brings the database to what this version needs).');
-  await prepare(configOrFailure(loadConfig()), program);
+const prepared = (program: Program): Promise<PreparedConfig> => prepare(configOrFailure(loadConfig()), program);
+
+async function migrate(args: readonly string[], program: Program): Promise<void> {
+  readOptions(args, {});
+  await prepared(program);
   program.progress('The database is up to date');
+}
+
+async function createOrganization(args: readonly string[], program: Program): Promise<void> {
+  const name = { required: true, least: 1, most: 100 };
+  const options = readOptions(args, { name, owner: name, email: { required: false, least: 3, most: 254, form: /^[^\s@]+@[^\s@]+$/ } });
+  const config = new Config({ ...(await prepared(program)), roles: { api: true, worker: false } }) as PreparedConfig;
+  const [{ NestFactory }, { CommandBus }, { AppModule }, { FoundOrganizationCommand }] = await Promise.all([
+    import('@nestjs/core'),
+    import('@nestjs/cqrs'),
+    import('./app.module.js'),
+    import('@contexts/sign-in/public/found-organization.command.js'),
+  ]);
+  const app = await NestFactory.createApplicationContext(AppModule.register(config), { logger: false, abortOnError: false });
+  program.onStop(() => app.close());
+  const made = await app.get(CommandBus).execute(new FoundOrganizationCommand(options.name ?? '', { name: options.owner ?? '', email: options.email }));
+  program.progress(JSON.stringify(made, null, 2));
+}
+
+async function error([id = '', ...rest]: readonly string[], program: Program): Promise<void> {
+  readOptions(rest, {});
+  const { readErrorRecord } = await import('@platform/observability/read-error-record.js');
+  program.progress(await readErrorRecord(await prepared(program), id));
+}
+
+const commands = new Map(Object.entries({ migrate, 'create-organization': createOrganization, error }));
+
+void runProgram(async (program) => {
+  const [name = '', ...args] = process.argv.slice(2);
+  const command = commands.get(name);
+  if (!command)
+    throw new StartFailure(
+      'The commands are: migrate (brings the database to what this version needs), create-organization --name <name> --owner <name> [--email <address>] (prints the first token), error <err_…> (prints what is behind an error id).',
+    );
+  await command(args, program);
   return 'ended';
 });

@@ -19,6 +19,7 @@ const exceptions: Exceptions = {
     error_record: 'A fault is read by its id within the organization; it may have happened outside every project.',
   },
   openToEngine: {
+    error_record: 'An operator has the id of a fault and not its organization: one function finds the sealed row, for the owner alone.',
     execution: 'The engine claims, locks and releases heads of every tenant through its own functions.',
     chat: 'A batch of commits locks the chats of several tenants in one order.',
   },

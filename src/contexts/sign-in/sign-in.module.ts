@@ -1,6 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { Authenticator } from '@platform/identity/authenticator.js';
 import { ChangeSettingsHandler } from './commands/change-settings.command.js';
+import { FoundOrganizationHandler } from './commands/found-organization.command.js';
 import { IssueTokenHandler } from './commands/issue-token.command.js';
 import { ProvisionDevelopmentHandler } from './commands/provision-development.command.js';
 import { RevokeTokenHandler } from './commands/revoke-token.command.js';
@@ -16,6 +17,7 @@ import { TokenAuthenticator } from './token-authenticator.js';
   controllers: [MeController, SettingsController, TokensController],
   providers: [
     ChangeSettingsHandler,
+    FoundOrganizationHandler,
     IssueTokenHandler,
     LoadIdentityHandler,
     ProvisionDevelopmentHandler,

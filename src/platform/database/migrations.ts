@@ -9,6 +9,7 @@ import { EngineAdmission1764500000060 } from '@migrations/1764500000060-engine-a
 import { Organizations1764500000100 } from '@migrations/1764500000100-organizations.js';
 import { Secrets1764500000200 } from '@migrations/1764500000200-secrets.js';
 import { MasterKeyCheck1764500000210 } from '@migrations/1764500000210-master-key-check.js';
+import { ErrorSearch1764500000220 } from '@migrations/1764500000220-error-search.js';
 import { Models1764500000300 } from '@migrations/1764500000300-models.js';
 import { Bots1764500000400 } from '@migrations/1764500000400-bots.js';
 import { Chats1764500000500 } from '@migrations/1764500000500-chats.js';
@@ -25,6 +26,7 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   Organizations1764500000100,
   Secrets1764500000200,
   MasterKeyCheck1764500000210,
+  ErrorSearch1764500000220,
   Models1764500000300,
   Bots1764500000400,
   Chats1764500000500,

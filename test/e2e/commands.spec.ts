@@ -1,0 +1,130 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { toPublicId } from '@platform/ids/typeid.js';
+import { ErrorRecords } from '@platform/observability/error-records.js';
+import { startTestApp, type TestApp } from '@test/support/app.js';
+import { builtServer } from '@test/support/built-server.js';
+import { openTestDatabase, type TestDatabase } from '@test/support/database.js';
+
+type Ended = { readonly code: number | null; readonly out: string; readonly errors: string };
+
+let built: string;
+let folder: string;
+let database: TestDatabase;
+let app: TestApp;
+beforeAll(async () => {
+  [built, folder, database] = await Promise.all([builtServer(), mkdtemp(join(tmpdir(), 'openbot-commands-')), openTestDatabase()]);
+  app = await startTestApp(database, { NODE_ENV: 'production' });
+}, 120_000);
+afterAll(async () => {
+  await app?.close();
+  await database?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The program's command line in production, as an operator uses it. */
+async function run(...args: string[]): Promise<Ended> {
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    NODE_ENV: 'production',
+    DATABASE_URL: database.url,
+    DATABASE_API_URL: database.apiUrl,
+    DATABASE_WORKER_URL: database.workerUrl,
+    OPENBOT_ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
+  };
+  const child = spawn(process.execPath, [join(built, 'src', 'cli.js'), ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const said = { out: '', errors: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said.out += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said.errors += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, ...said };
+}
+
+test('create-organization: the printed token enters as the owner of a new organization', async () => {
+  const { code, out, errors } = await run('create-organization', '--name', 'Example Ltd', '--owner', 'Ada Lovelace', '--email=ada@example.com');
+  expect({ code, errors }).toEqual({ code: 0, errors: '' });
+  const made = JSON.parse(out) as { organizationId: string; projectId: string; memberId: string; token: string };
+  const call = app.as(made.token);
+  expect((await call('GET', '/v1/me')).body).toMatchObject({
+    id: made.memberId,
+    name: 'Ada Lovelace',
+    email: 'ada@example.com',
+    role: 'owner',
+    organization: made.organizationId,
+    project: made.projectId,
+  });
+  expect((await call('GET', '/v1/organization')).body).toMatchObject({ id: made.organizationId, name: 'Example Ltd' });
+});
+
+test('error: the cause of a record opens, of an organization and of the platform', async () => {
+  const tenant = await app.createTenant();
+  const records = app.nest.get(ErrorRecords);
+  const [tenants, platforms] = [tenant.organizationId, null].map((organizationId) => records.record(new Error(`broken in ${organizationId}`), { organizationId }));
+  await records.flush(10_000);
+  for (const [failure, organizationId] of [
+    [tenants!, tenant.organizationId],
+    [platforms!, null],
+  ] as const) {
+    const errorId = toPublicId('error', failure.errorId);
+    const { code, out, errors } = await run('error', errorId);
+    expect({ code, errors }).toEqual({ code: 0, errors: '' });
+    expect(JSON.parse(out)).toMatchObject({
+      errorId,
+      category: 'unexpected',
+      organization: organizationId && toPublicId('organization', organizationId),
+      cause: { name: 'Error', message: `broken in ${organizationId}`, stack: expect.stringContaining('commands.spec') as string },
+    });
+  }
+});
+
+test('neither login finds a record without its organization, and the owner does', async () => {
+  const failure = app.nest.get(ErrorRecords).record(new Error('x'), { organizationId: null });
+  await app.nest.get(ErrorRecords).flush(10_000);
+  for (const db of [database.api, database.worker]) {
+    await expect(db.query('select * from find_error_record($1)', [failure.errorId])).rejects.toMatchObject({ code: '42501' });
+    expect(await db.query('select * from error_record where id = $1', [failure.errorId])).toEqual([]);
+  }
+  const outside = new Client({ connectionString: database.url });
+  await outside.connect();
+  try {
+    await outside.query('set role openbot_owner');
+    expect((await outside.query('select 1 from find_error_record($1)', [failure.errorId])).rowCount).toBe(1);
+  } finally {
+    await outside.end();
+  }
+});
+
+const missing = toPublicId('error', '0198c0de-0000-7abc-8def-0123456789ab');
+test.each([
+  ['no name', ['create-organization', '--owner', 'Ada'], /--name is missing/],
+  ['a name without a value', ['create-organization', '--name', '--owner', 'Ada'], /--name needs a value/],
+  ['an empty owner', ['create-organization', '--name', 'Example', '--owner', ' '], /--owner must be one line of 1 to 100 characters/],
+  ['a long name', ['create-organization', '--name', 'x'.repeat(101), '--owner', 'Ada'], /--name must be/],
+  ['no address', ['create-organization', '--name', 'Example', '--owner', 'Ada', '--email', 'nobody'], /--email does not have the form/],
+  ['an unknown option', ['create-organization', '--name', 'Example', '--owner', 'Ada', '--role', 'x'], /--role is not known/],
+  ['a name twice', ['create-organization', '--name', 'A', '--name', 'B', '--owner', 'Ada'], /--name is given twice/],
+  ['a name without quotes', ['create-organization', '--name', 'Example', 'Ltd', '--owner', 'Ada'], /"Ltd" belongs to no option/],
+  ['no error id', ['error'], /The error id is not one/],
+  ['another id', ['error', missing.replace('err_', 'bot_')], /The error id is not one/],
+  ['an error that is not there', ['error', missing], /There is no error record err_/],
+  ['no command', [], /The commands are: migrate .*create-organization .*error /],
+])('%s: one line names it, and the exit code is 1', async (_, args, line) => {
+  const before = await organizations();
+  const { code, out, errors } = await run(...args);
+  expect({ code, out }).toEqual({ code: 1, out: '' });
+  expect(errors).toMatch(/^[^\n]+\n$/);
+  expect(errors).toMatch(line);
+  expect(await organizations()).toBe(before);
+});
+
+async function organizations(): Promise<number> {
+  const outside = new Client({ connectionString: database.url });
+  await outside.connect();
+  const { rowCount } = await outside.query('select 1 from organization');
+  await outside.end();
+  return rowCount ?? 0;
+}
