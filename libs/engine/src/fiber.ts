@@ -142,8 +142,9 @@ export class Fiber {
       return;
     }
     const scope = new PhaseScope();
+    const { kept, writer, calls } = this;
     const takeSignals = () => this.signals.splice(0);
-    const run = new OpenRun(wake, this.stop.signal, scope, this.kept, this.writer, this.calls, takeSignals, (heads) => this.publishAll(heads));
+    const run = new OpenRun({ wake, signal: this.stop.signal, scope, kept, writer, calls, takeSignals, onLocked: (heads) => this.publishAll(heads) });
     let result: Result<void, { readonly _tag: string }> | undefined;
     try {
       result = (await this.deps.commands.execute(new next.command(run, next.args) as never)) as typeof result;

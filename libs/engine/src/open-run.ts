@@ -8,6 +8,18 @@ import type { Signal, Stored, Wake } from './saga.js';
 import type { PhaseScope } from './scope.js';
 import type { Tx } from './tx.js';
 
+export type RunParts = {
+  readonly wake: Wake;
+  readonly signal: AbortSignal;
+  readonly scope: PhaseScope;
+  readonly kept: Map<string, unknown>;
+  readonly writer: ExecutionWriter;
+  readonly calls: CallLog;
+  /** The signals that the phase was chosen with: its first commit consumes them. */
+  readonly takeSignals: () => readonly Signal[];
+  readonly onLocked: (heads: readonly string[]) => void;
+};
+
 /** The run that one phase gets. Closed when the phase ends: a late use of it throws and starts nothing. */
 export class OpenRun implements PhaseRun<object> {
   /** Whether the phase saved or finished anything: one that did not would be asked for again for ever. */
@@ -16,49 +28,49 @@ export class OpenRun implements PhaseRun<object> {
   finished: Change | null = null;
   private closed = false;
 
-  constructor(
-    readonly wake: Wake,
-    readonly signal: AbortSignal,
-    readonly scope: PhaseScope,
-    readonly kept: Map<string, unknown>,
-    private readonly writer: ExecutionWriter,
-    private readonly calls: CallLog,
-    /** The signals that the phase was chosen with: its first commit consumes them. */
-    private readonly takeSignals: () => readonly Signal[],
-    private readonly onLocked: (heads: readonly string[]) => void,
-  ) {}
+  readonly wake: Wake;
+  readonly signal: AbortSignal;
+  readonly scope: PhaseScope;
+  readonly kept: Map<string, unknown>;
+
+  constructor(private readonly parts: RunParts) {
+    this.wake = parts.wake;
+    this.signal = parts.signal;
+    this.scope = parts.scope;
+    this.kept = parts.kept;
+  }
 
   get execution(): Stored<object> {
-    return toStored(this.writer.head, this.writer.cursor);
+    return toStored(this.parts.writer.head, this.parts.writer.cursor);
   }
 
   async call<T>(spec: CallSpec<T>, send: (context: SendContext) => Promise<T>): Promise<CallOutcome<T>> {
     this.assertOpen();
-    return this.calls.call(spec, send);
+    return this.parts.calls.call(spec, send);
   }
 
   emit(...events: readonly ExecutionEventBody[]): void {
     this.assertOpen();
-    this.writer.emit(events);
+    this.parts.writer.emit(events);
   }
 
   async commit(cursor: object, rows?: FeatureRows): Promise<void> {
     this.assertOpen();
     this.wrote = true;
-    await this.writer.write({ cursor, rows, consume: this.takeSignals() });
+    await this.parts.writer.write({ cursor, rows, consume: this.parts.takeSignals() });
   }
 
   finish(cursor: object, rows?: FeatureRows): void {
     this.assertOpen();
     if (this.finished) throw new Error('a phase finished twice');
     this.wrote = true;
-    this.finished = { cursor, rows, consume: this.takeSignals() };
+    this.finished = { cursor, rows, consume: this.parts.takeSignals() };
   }
 
   async transact(cursor: object, locks: Locks, write: (tx: Tx) => Promise<void>): Promise<void> {
     this.assertOpen();
     this.wrote = true;
-    this.onLocked(await this.writer.transact({ cursor, consume: this.takeSignals() }, locks, write));
+    this.parts.onLocked(await this.parts.writer.transact({ cursor, consume: this.parts.takeSignals() }, locks, write));
   }
 
   close(): void {

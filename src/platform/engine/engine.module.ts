@@ -35,6 +35,9 @@ class EngineLifecycle implements OnApplicationBootstrap, BeforeApplicationShutdo
   }
 }
 
+/** In the order in which they are injected. */
+type Parts = readonly [Config, DataSource, CommandBus, Workflows, Sealer, WakeChannel, ErrorRecords];
+
 /** The worker role: the engine on the worker's login, with every workflow that the process's modules provide. */
 @Global()
 @Module({
@@ -44,7 +47,7 @@ class EngineLifecycle implements OnApplicationBootstrap, BeforeApplicationShutdo
     {
       provide: Engine,
       inject: [Config, workerDatabase, CommandBus, Workflows, Sealer, WakeChannel, ErrorRecords],
-      useFactory: (config: Config, database: DataSource, commands: CommandBus, workflows: Workflows, sealing: Sealer, wake: WakeChannel, errors: ErrorRecords) => {
+      useFactory: (...[config, database, commands, workflows, sealing, wake, errors]: Parts) => {
         const logger = new Logger(Engine.name);
         const { url } = database.options as { readonly url?: string };
         if (!url) throw new Error('the engine needs a worker database that is named by a URL');

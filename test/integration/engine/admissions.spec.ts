@@ -23,7 +23,11 @@ describe('work that is admitted alone', () => {
     ...more,
   });
   const heads = (ids: readonly string[]) =>
-    rowsOf(superuser, 'select id, organization_id, project_id, workflow, state, runnable_at::text as runnable, sequence, subject_id, member_id from execution where id = any ($1) order by id', [ids]);
+    rowsOf(
+      superuser,
+      'select id, organization_id, project_id, workflow, state, runnable_at::text as runnable, sequence, subject_id, member_id from execution where id = any ($1) order by id',
+      [ids],
+    );
 
   beforeAll(async () => {
     database = await openTestDatabase();
@@ -36,7 +40,9 @@ describe('work that is admitted alone', () => {
   });
 
   test('many callers of several tenants: each head and its first event in its own tenant, as one by one', async () => {
-    const wanted = Array.from({ length: 300 }, (_, n) => work(tenants[n % 3] ?? tenants[0], { ready: n % 2 === 0, subjectId: n % 5 === 0 ? uuidv7() : null, memberId: n % 7 === 0 ? uuidv7() : null }));
+    const wanted = Array.from({ length: 300 }, (_, n) =>
+      work(tenants[n % 3] ?? tenants[0], { ready: n % 2 === 0, subjectId: n % 5 === 0 ? uuidv7() : null, memberId: n % 7 === 0 ? uuidv7() : null }),
+    );
     const transactions = async (): Promise<number> => Number((await rowsOf(superuser, 'select count(distinct xmin::text) as n from execution'))[0]?.['n']);
     const ids = await Promise.all(wanted.map((one) => admissions.admit(one)));
     expect(await transactions()).toBeLessThanOrEqual(3);
@@ -56,7 +62,9 @@ describe('work that is admitted alone', () => {
       .sort((a, b) => (String(a.id) < String(b.id) ? -1 : 1));
     expect(await heads(ids)).toEqual(expected);
     const one = await admit(database, tenants[0], 'alone');
-    const events = await rowsOf(superuser, 'select sequence, organization_id, project_id, type, state, claim_id, body from execution_event where execution_id = any ($1)', [[ids[0], one]]);
+    const events = await rowsOf(superuser, 'select sequence, organization_id, project_id, type, state, claim_id, body from execution_event where execution_id = any ($1)', [
+      [ids[0], one],
+    ]);
     expect(events).toHaveLength(2);
     expect(events[0]).toEqual(events[1]);
   });
