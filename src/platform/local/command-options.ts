@@ -4,10 +4,10 @@ import { StartFailure } from './start-failure.js';
 /** How long a value may be, in characters as the database counts them; and whether there must be one. */
 export type OptionRule = { readonly required: boolean; readonly least: number; readonly most: number; readonly form?: RegExp };
 
-function checkValue(option: string, value: unknown, { required, least, most, form }: OptionRule): string | null {
+function checkValue(option: string, value: string | undefined, { required, least, most, form }: OptionRule): string | null {
   if (value === undefined && !required) return null;
   if (value === undefined) throw new StartFailure(`--${option} is missing: give it as --${option} <value>.`);
-  const text = String(value).trim();
+  const text = value.trim();
   const count = [...text].length;
   if (count < least || count > most || /\p{Cc}/u.test(text)) throw new StartFailure(`--${option} must be one line of ${least} to ${most} characters.`);
   if (form && !form.test(text)) throw new StartFailure(`--${option} does not have the form that it needs.`);
@@ -29,5 +29,5 @@ export function readOptions<K extends string>(args: readonly string[], rules: Re
   const given = tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []));
   const twice = given.find((name, index) => given.indexOf(name) !== index);
   if (twice) throw new StartFailure(`--${twice} is given twice: give it once.`);
-  return Object.fromEntries(names.map((name) => [name, checkValue(name, values[name], rules[name])])) as Record<K, string | null>;
+  return Object.fromEntries(names.map((name) => [name, checkValue(name, values[name] as string | undefined, rules[name])])) as Record<K, string | null>;
 }
