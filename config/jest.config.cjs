@@ -32,5 +32,7 @@ module.exports = {
   modulePathIgnorePatterns: ['<rootDir>/dist'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  // Most tests wait for servers and processes: two files at once use two cores.
+  maxWorkers: 2,
   testTimeout: 60_000,
 };
