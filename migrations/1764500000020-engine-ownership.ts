@@ -6,7 +6,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  */
 const claim = `
 create function claim_executions(p_known text[], p_node text, p_epoch bigint, p_limit int, p_alone boolean)
-returns table (head execution, claimed_at timestamptz, was_runnable_at timestamptz, was_state text) language plpgsql security definer set search_path = pg_catalog, public as $$
+returns table (head execution, claimed_at timestamptz, was_runnable_at timestamptz, was_state text) language plpgsql security definer
+  set search_path = pg_catalog, public set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set enable_mergejoin = off as $$
 begin
   return query
   with ready as materialized (
@@ -16,7 +17,7 @@ begin
     order by x.runnable_at limit p_limit for no key update skip locked)
   update execution x set owner = p_node, epoch = p_epoch, claim_id = gen_random_uuid(), generation = x.generation + 1, runnable_at = null,
     started_at = coalesce(x.started_at, clock_timestamp()), state = case when x.state in ('queued', 'waiting') then 'running' else x.state end
-  from ready r where x.id = r.id returning x, clock_timestamp(), r.runnable_at, r.state;
+  from ready r where x.id = any (array(select y.id from ready y)) and x.id = r.id returning x, clock_timestamp(), r.runnable_at, r.state;
 end $$`;
 
 /** When the next timer is due, and whether stalled work is ready that wants a node for itself. */
@@ -60,16 +61,25 @@ end $$`;
 
 /**
  * Locks heads in id order and names their tenants: the one part of a commit that crosses tenants. With \`p_skip\` it leaves out what
- * others hold, so that one held row never stalls a lane.
+ * others hold, so that one held row never stalls a lane. Three arrays of one order; null when it got nothing.
  */
 const lockHeads = `
-create function lock_heads(p_ids uuid[], p_skip boolean) returns table (id uuid, organization_id uuid, project_id uuid) language plpgsql security definer
-  set search_path = pg_catalog, public set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+create function lock_heads(p_ids uuid[], p_skip boolean, out ids uuid[], out organizations uuid[], out projects uuid[]) language plpgsql security definer
+  set search_path = pg_catalog, public set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
-  if p_skip then
-    return query select x.id, x.organization_id, x.project_id from execution x where x.id = any (p_ids) order by x.id for no key update skip locked;
+  if cardinality(p_ids) = 1 then
+    -- One alone has no order.
+    if p_skip then
+      select array[x.id], array[x.organization_id], array[x.project_id] into ids, organizations, projects from execution x where x.id = p_ids[1] for no key update skip locked;
+    else
+      select array[x.id], array[x.organization_id], array[x.project_id] into ids, organizations, projects from execution x where x.id = p_ids[1] for no key update;
+    end if;
+  elsif p_skip then
+    select array_agg(l.id), array_agg(l.organization_id), array_agg(l.project_id) into ids, organizations, projects
+      from (select x.id, x.organization_id, x.project_id from execution x where x.id = any (p_ids) order by x.id for no key update skip locked) l;
   else
-    return query select x.id, x.organization_id, x.project_id from execution x where x.id = any (p_ids) order by x.id for no key update;
+    select array_agg(l.id), array_agg(l.organization_id), array_agg(l.project_id) into ids, organizations, projects
+      from (select x.id, x.organization_id, x.project_id from execution x where x.id = any (p_ids) order by x.id for no key update) l;
   end if;
 end $$`;
 

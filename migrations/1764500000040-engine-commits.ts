@@ -19,7 +19,7 @@ $$`;
  * Rows are named by arrays of keys and joined by hash, and never by what the planner thinks of tables that were empty when it planned: a plan lives as
  * long as its connection, and a join that walks a whole table for each commit would grow with the table.
  */
-const byKeys = 'set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_nestloop = off set enable_mergejoin = off';
+const byKeys = 'set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set enable_mergejoin = off';
 
 /** A call move that does not match what is stored refuses its whole commit. Answers the executions of those. */
 const refusedCalls = `
@@ -41,27 +41,41 @@ begin
   return null;
 end $$`;
 
+/** What a commit \`i\` changes of its head \`x\`. */
+const moves = `commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = 0,
+      owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
+      runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
+      ended_at = case when i."do" = 'end' then clock_timestamp() end, failure_category = i.category, error_id = i.error`;
+
+/** The events of a commit whose head is \`m\` by now. */
+const events = `
+    insert into execution_event (execution_id, sequence, organization_id, project_id, claim_id, commit_number, position, type, step, attempt, state, body)
+    select m.id, m.sequence - jsonb_array_length(i.events) + e.ord, m.organization_id, m.project_id, i.claim, i.n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64')`;
+
+/** Moves one head if its fence lets it, and writes its events; null when it does not. A commit alone has no use for what makes many cheap. */
+const commitHead = `
+create function commit_head(i commit_item) returns execution language plpgsql as $$
+declare m execution;
+begin
+  update execution x set ${moves} where x.id = i.id and fence_holds(x, i) returning * into m;
+  if m.id is not null and jsonb_array_length(i.events) > 0 then ${events} from jsonb_array_elements(i.events) with ordinality e(v, ord); end if;
+  return m;
+end $$`;
+
 /**
  * Moves the heads that their fences let through, and writes their events: all in one statement, because what a statement costs before it touches a
  * row (policies, constraints) is more than the row costs.
  */
 const commitHeads = `
-create function commit_heads(p_items jsonb, p_ids uuid[]) returns table (head execution, feature text, aggregate uuid, rows jsonb) language plpgsql ${byKeys} as $$
+create function commit_heads(p_items jsonb, p_ids uuid[]) returns table (head execution, item commit_item) language plpgsql ${byKeys} as $$
 begin
   return query
   with moved as (
-    update execution x set commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = 0,
-      owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
-      runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
-      ended_at = case when i."do" = 'end' then clock_timestamp() end, failure_category = i.category, error_id = i.error
-    from jsonb_populate_recordset(null::commit_item, p_items) i
-    where x.id = any (p_ids) and x.id = i.id and fence_holds(x, i)
-    returning x as head, x.id, x.sequence, x.organization_id, x.project_id, i.claim, i.n, i.events, i.feature, i.aggregate, i.rows),
-  logged as (
-    insert into execution_event (execution_id, sequence, organization_id, project_id, claim_id, commit_number, position, type, step, attempt, state, body)
-    select m.id, m.sequence - jsonb_array_length(m.events) + e.ord, m.organization_id, m.project_id, m.claim, m.n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64')
-    from moved m cross join jsonb_array_elements(m.events) with ordinality e(v, ord))
-  select m.head, m.feature, m.aggregate, m.rows from moved m;
+    update execution x set ${moves} from jsonb_populate_recordset(null::commit_item, p_items) i where x.id = any (p_ids) and x.id = i.id and fence_holds(x, i)
+    returning x as head, i as item),
+  logged as (${events}
+    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i cross join lateral jsonb_array_elements(i.events) with ordinality e(v, ord))
+  select moved.head, moved.item from moved;
 end $$`;
 
 /** New calls, moves of calls and usage of the commits that were applied. A call is moved at most once in a commit. */
@@ -100,23 +114,40 @@ begin
     where s.execution_id = any (p_ids) and s.execution_id = i.id and s.name = c.name and s.number = c.number;
 end $$`;
 
-/**
- * The commits of one tenant, each everything or nothing; the heads are locked and the transaction's tenant is theirs. A feature's rows are written by
- * its own function, which gets the head as the commit leaves it.
- */
+/** A feature writes the rows of a commit by its own function, which gets the head as the commit leaves it. */
+const commitFeature = `
+create function commit_feature(h execution, i commit_item) returns void language plpgsql as $$
+begin
+  execute format('select %I($1, $2, $3)', 'feature_rows_' || i.feature) using h, i.aggregate, i.rows;
+end $$`;
+
+/** The commits of one tenant, each everything or nothing; the heads are locked and the transaction's tenant is theirs. */
 const commitTenant = `
 create function commit_tenant(p_items jsonb, p_ids uuid[]) returns table (o_id uuid, o_outcome text, o_sequence int) language plpgsql as $$
-declare r record; calls boolean := jsonb_path_exists(p_items, '$[*].calls'); open uuid[] := p_ids; applied uuid[] := '{}';
+declare h execution; i commit_item; r record; passed uuid[] := p_ids; applied uuid[] := '{}'; calls boolean := jsonb_path_exists(p_items, '$[*].calls');
 begin
-  if calls then open := array(select unnest(p_ids) except select unnest(refused_calls(p_items, p_ids))); end if;
-  for r in select * from commit_heads(p_items, open) loop
-    o_id := (r.head).id; o_outcome := 'applied'; o_sequence := (r.head).sequence;
-    applied := applied || o_id;
-    if r.feature is not null then execute format('select %I($1, $2, $3)', 'feature_rows_' || r.feature) using r.head, r.aggregate, r.rows; end if;
-    return next;
-  end loop;
-  if calls then perform commit_calls(p_items, applied); end if;
-  if jsonb_path_exists(p_items, '$[*].consume') then perform consume_signals(p_items, applied); end if;
+  if calls then passed := array(select unnest(p_ids) except select unnest(refused_calls(p_items, p_ids))); end if;
+  if jsonb_array_length(p_items) = 1 then
+    i := jsonb_populate_record(null::commit_item, p_items->0);
+    if i.id = any (passed) then h := commit_head(i); end if;
+    if h.id is not null then
+      applied := array[h.id];
+      if i.feature is not null then perform commit_feature(h, i); end if;
+      o_id := h.id; o_outcome := 'applied'; o_sequence := h.sequence;
+      return next;
+    end if;
+  else
+    for r in select * from commit_heads(p_items, passed) loop
+      o_id := (r.head).id; o_outcome := 'applied'; o_sequence := (r.head).sequence;
+      applied := applied || o_id;
+      if (r.item).feature is not null then perform commit_feature(r.head, r.item); end if;
+      return next;
+    end loop;
+  end if;
+  if cardinality(applied) > 0 then
+    if calls then perform commit_calls(p_items, applied); end if;
+    if jsonb_path_exists(p_items, '$[*].consume') then perform consume_signals(p_items, applied); end if;
+  end if;
   if cardinality(applied) < cardinality(p_ids) then
     for o_id, o_outcome, o_sequence in
       select l.id, case when x.id is null then 'gone' else coalesce(commit_fence(x, v), 'refused') end, x.sequence
@@ -133,12 +164,11 @@ begin
   select c.o_outcome, c.o_sequence into o_outcome, o_sequence from commit_tenant(jsonb_build_array(t), array[(t->>'id')::uuid]) c;
 end $$`;
 
-/** Locks the aggregates of a batch, feature by feature, by id; answers what it got as \`feature:id\`, or null when no item has any. */
+/** Locks the aggregates of a batch, feature by feature, by id; answers what it got as \`feature:id\`. */
 const lockAggregates = `
 create function lock_aggregates(p_items jsonb, p_skip boolean) returns text[] language plpgsql as $$
 declare f record; got uuid[]; held text[] := '{}';
 begin
-  if not jsonb_path_exists(p_items, '$[*].feature') then return null; end if;
   for f in select v->>'feature' as feature, array_agg(distinct (v->>'aggregate')::uuid) as ids from jsonb_array_elements(p_items) v where v ? 'feature' group by 1 order by 1 loop
     execute format('select %I($1, $2)', 'feature_lock_' || f.feature) using f.ids, p_skip into got;
     held := held || array(select f.feature || ':' || g from unnest(got) g);
@@ -153,19 +183,18 @@ end $$`;
 const commitBatch = `
 create function commit_batch(p_items jsonb, p_skip boolean) returns table (o_id uuid, o_outcome text, o_sequence int) language plpgsql
   set plan_cache_mode = force_generic_plan set app.organization = '' set app.project = '' as $$
-declare held text[] := lock_aggregates(p_items, p_skip); ids uuid[]; organizations uuid[]; projects uuid[]; answered uuid[] := '{}'; t record;
+declare held text[] := case when jsonb_path_exists(p_items, '$[*].feature') then lock_aggregates(p_items, p_skip) end; l record; answered uuid[] := '{}'; t record;
 begin
-  select array_agg(l.id), array_agg(l.organization_id), array_agg(l.project_id) into ids, organizations, projects
-    from lock_heads(array(select (v->>'id')::uuid from jsonb_array_elements(p_items) v), p_skip) l;
-  if held is null and cardinality(ids) = jsonb_array_length(p_items) and organizations[1] = all (organizations) and projects[1] = all (projects) then
+  l := lock_heads(array(select (v->>'id')::uuid from jsonb_array_elements(p_items) v), p_skip);
+  if held is null and cardinality(l.ids) = jsonb_array_length(p_items) and l.organizations[1] = all (l.organizations) and l.projects[1] = all (l.projects) then
     -- One tenant's and whole, as most batches are: nothing has to be sorted out.
-    perform set_config('app.organization', organizations[1]::text, true), set_config('app.project', projects[1]::text, true);
-    return query select * from commit_tenant(p_items, ids);
+    perform set_config('app.organization', l.organizations[1]::text, true), set_config('app.project', l.projects[1]::text, true);
+    return query select * from commit_tenant(p_items, l.ids);
     return;
   end if;
   for t in
-    select l.organization_id, l.project_id, jsonb_agg(i.v) as items, array_agg(l.id) as ids
-    from unnest(ids, organizations, projects) l(id, organization_id, project_id) join jsonb_array_elements(p_items) i(v) on (i.v->>'id')::uuid = l.id
+    select h.organization_id, h.project_id, jsonb_agg(i.v) as items, array_agg(h.id) as ids
+    from unnest(l.ids, l.organizations, l.projects) h(id, organization_id, project_id) join jsonb_array_elements(p_items) i(v) on (i.v->>'id')::uuid = h.id
     where not i.v ? 'feature' or (i.v->>'feature' || ':' || (i.v->>'aggregate')) = any (held)
     group by 1, 2
   loop
@@ -183,7 +212,9 @@ const functions = [
   'commit_tenant(jsonb, uuid[])',
   'consume_signals(jsonb, uuid[])',
   'commit_calls(jsonb, uuid[])',
+  'commit_feature(execution, commit_item)',
   'commit_heads(jsonb, uuid[])',
+  'commit_head(commit_item)',
   'commit_fence(execution, jsonb)',
   'refused_calls(jsonb, uuid[])',
   'fence_holds(execution, commit_item)',
@@ -191,7 +222,22 @@ const functions = [
 
 export class EngineCommits1764500000040 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
-    for (const sql of [item, fence, refusedCalls, answer, commitHeads, commitCalls, consumeSignals, commitTenant, commitOne, lockAggregates, commitBatch]) await q.query(sql);
+    for (const sql of [
+      item,
+      fence,
+      refusedCalls,
+      answer,
+      commitHead,
+      commitHeads,
+      commitCalls,
+      consumeSignals,
+      commitFeature,
+      commitTenant,
+      commitOne,
+      lockAggregates,
+      commitBatch,
+    ])
+      await q.query(sql);
     for (const name of functions) {
       await q.query(`revoke all on function ${name} from public`);
       await q.query(`grant execute on function ${name} to openbot_worker`);

@@ -24,6 +24,12 @@ const admitBatch = `
 create function admit_batch(p_items jsonb) returns void language plpgsql set plan_cache_mode = force_generic_plan set app.organization = '' set app.project = '' as $$
 declare t record;
 begin
+  select min(v->>'organization') as organization, max(v->>'organization') as other, min(v->>'project') as project, max(v->>'project') as another into t from jsonb_array_elements(p_items) v;
+  if t.organization = t.other and t.project = t.another then
+    perform set_config('app.organization', t.organization, true), set_config('app.project', t.project, true);
+    perform admit_executions(p_items);
+    return;
+  end if;
   for t in select v->>'organization' as organization, v->>'project' as project, jsonb_agg(v) as items from jsonb_array_elements(p_items) v group by 1, 2 loop
     perform set_config('app.organization', t.organization, true), set_config('app.project', t.project, true);
     perform admit_executions(t.items);

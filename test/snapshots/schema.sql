@@ -204,6 +204,9 @@ table error_record owner openbot_owner row security forced
   cause bytea not null
   created_at timestamp with time zone not null default clock_timestamp()
 constraint error_record_pkey PRIMARY KEY (id)
+policy error_record_engine permissive for select to openbot_engine
+  using true
+  with check 
 policy error_record_platform permissive for insert to openbot_app
   using 
   with check ((organization_id IS NULL) AND (tenant_organization() IS NULL))
@@ -211,6 +214,7 @@ policy error_record_tenant permissive for all to openbot_app
   using (organization_id = tenant_organization())
   with check (organization_id = tenant_organization())
 grant insert, select to openbot_app;
+grant select to openbot_engine;
 
 table execution owner openbot_owner row security forced with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.02, fillfactor=70)
   id uuid not null
@@ -240,12 +244,12 @@ table execution owner openbot_owner row security forced with (autovacuum_vacuum_
   ended_at timestamp with time zone
   member_id uuid
 constraint execution_end_is_free CHECK (ended_at IS NULL OR owner IS NULL AND runnable_at IS NULL)
-constraint execution_end_is_marked CHECK ((ended_at IS NOT NULL) = (state = ANY (ARRAY['completed'::text, 'failed'::text, 'cancelled'::text, 'interrupted'::text])))
-constraint execution_failure_is_whole CHECK (failure_category IS NULL OR (state = ANY (ARRAY['failed'::text, 'cancelled'::text, 'interrupted'::text])))
+constraint execution_end_is_marked CHECK ((ended_at IS NOT NULL) = (state = ANY ('{completed,failed,cancelled,interrupted}'::text[])))
+constraint execution_failure_is_whole CHECK (failure_category IS NULL OR (state = ANY ('{failed,cancelled,interrupted}'::text[])))
 constraint execution_owned_is_not_ready CHECK (owner IS NULL OR runnable_at IS NULL)
 constraint execution_owner_has_claim CHECK ((owner IS NULL) = (claim_id IS NULL) AND (owner IS NULL) = (epoch IS NULL))
 constraint execution_pkey PRIMARY KEY (id)
-constraint execution_state_known CHECK (state = ANY (ARRAY['queued'::text, 'running'::text, 'waiting'::text, 'cancelling'::text, 'outcome_unknown'::text, 'completed'::text, 'failed'::text, 'cancelled'::text, 'interrupted'::text]))
+constraint execution_state_known CHECK (state = ANY ('{queued,running,waiting,cancelling,outcome_unknown,completed,failed,cancelled,interrupted}'::text[]))
 INDEX execution_member ON public.execution USING btree (organization_id, project_id, member_id, id) WHERE (member_id IS NOT NULL)
 INDEX execution_owned ON public.execution USING btree (owner) WHERE (owner IS NOT NULL)
 INDEX execution_ready ON public.execution USING btree (runnable_at) WHERE ((runnable_at IS NOT NULL) AND (owner IS NULL))
@@ -279,10 +283,10 @@ table execution_call owner openbot_owner row security forced with (fillfactor=80
   error_id uuid
   created_at timestamp with time zone not null default clock_timestamp()
   ended_at timestamp with time zone
-constraint execution_call_decision_known CHECK (decided = ANY (ARRAY['stop'::text, 'retry'::text, 'result'::text]))
+constraint execution_call_decision_known CHECK (decided = ANY ('{stop,retry,result}'::text[]))
 constraint execution_call_pkey PRIMARY KEY (execution_id, step, name, attempt)
-constraint execution_call_safety_known CHECK (safety = ANY (ARRAY['repeatable'::text, 'keyed'::text, 'unproven'::text]))
-constraint execution_call_state_known CHECK (state = ANY (ARRAY['intent'::text, 'sending'::text, 'succeeded'::text, 'failed'::text, 'unknown'::text, 'abandoned'::text]))
+constraint execution_call_safety_known CHECK (safety = ANY ('{repeatable,keyed,unproven}'::text[]))
+constraint execution_call_state_known CHECK (state = ANY ('{intent,sending,succeeded,failed,unknown,abandoned}'::text[]))
 policy execution_call_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
@@ -492,7 +496,7 @@ table usage_entry owner openbot_owner row security forced
   estimated_input_tokens bigint
   created_at timestamp with time zone not null default clock_timestamp()
 constraint usage_entry_pkey PRIMARY KEY (execution_id, step, name, attempt)
-constraint usage_entry_status_known CHECK (status = ANY (ARRAY['confirmed'::text, 'estimated'::text, 'unknown'::text]))
+constraint usage_entry_status_known CHECK (status = ANY ('{confirmed,estimated,unknown}'::text[]))
 constraint usage_entry_unknown_is_not_zero CHECK (status <> 'unknown'::text OR input_tokens IS NULL AND output_tokens IS NULL)
 policy usage_entry_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
@@ -532,6 +536,12 @@ CREATE OR REPLACE FUNCTION public.admit_batch(p_items jsonb)
 AS $function$
 declare t record;
 begin
+  select min(v->>'organization') as organization, max(v->>'organization') as other, min(v->>'project') as project, max(v->>'project') as another into t from jsonb_array_elements(p_items) v;
+  if t.organization = t.other and t.project = t.another then
+    perform set_config('app.organization', t.organization, true), set_config('app.project', t.project, true);
+    perform admit_executions(p_items);
+    return;
+  end if;
   for t in select v->>'organization' as organization, v->>'project' as project, jsonb_agg(v) as items from jsonb_array_elements(p_items) v group by 1, 2 loop
     perform set_config('app.organization', t.organization, true), set_config('app.project', t.project, true);
     perform admit_executions(t.items);
@@ -581,6 +591,11 @@ CREATE OR REPLACE FUNCTION public.claim_executions(p_known text[], p_node text, 
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'public'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
 begin
   return query
@@ -591,7 +606,7 @@ begin
     order by x.runnable_at limit p_limit for no key update skip locked)
   update execution x set owner = p_node, epoch = p_epoch, claim_id = gen_random_uuid(), generation = x.generation + 1, runnable_at = null,
     started_at = coalesce(x.started_at, clock_timestamp()), state = case when x.state in ('queued', 'waiting') then 'running' else x.state end
-  from ready r where x.id = r.id returning x, clock_timestamp(), r.runnable_at, r.state;
+  from ready r where x.id = any (array(select y.id from ready y)) and x.id = r.id returning x, clock_timestamp(), r.runnable_at, r.state;
 end $function$
 
 owner openbot_engine;
@@ -604,19 +619,18 @@ CREATE OR REPLACE FUNCTION public.commit_batch(p_items jsonb, p_skip boolean)
  SET "app.organization" TO ''
  SET "app.project" TO ''
 AS $function$
-declare held text[] := lock_aggregates(p_items, p_skip); ids uuid[]; organizations uuid[]; projects uuid[]; answered uuid[] := '{}'; t record;
+declare held text[] := case when jsonb_path_exists(p_items, '$[*].feature') then lock_aggregates(p_items, p_skip) end; l record; answered uuid[] := '{}'; t record;
 begin
-  select array_agg(l.id), array_agg(l.organization_id), array_agg(l.project_id) into ids, organizations, projects
-    from lock_heads(array(select (v->>'id')::uuid from jsonb_array_elements(p_items) v), p_skip) l;
-  if held is null and cardinality(ids) = jsonb_array_length(p_items) and organizations[1] = all (organizations) and projects[1] = all (projects) then
+  l := lock_heads(array(select (v->>'id')::uuid from jsonb_array_elements(p_items) v), p_skip);
+  if held is null and cardinality(l.ids) = jsonb_array_length(p_items) and l.organizations[1] = all (l.organizations) and l.projects[1] = all (l.projects) then
     -- One tenant's and whole, as most batches are: nothing has to be sorted out.
-    perform set_config('app.organization', organizations[1]::text, true), set_config('app.project', projects[1]::text, true);
-    return query select * from commit_tenant(p_items, ids);
+    perform set_config('app.organization', l.organizations[1]::text, true), set_config('app.project', l.projects[1]::text, true);
+    return query select * from commit_tenant(p_items, l.ids);
     return;
   end if;
   for t in
-    select l.organization_id, l.project_id, jsonb_agg(i.v) as items, array_agg(l.id) as ids
-    from unnest(ids, organizations, projects) l(id, organization_id, project_id) join jsonb_array_elements(p_items) i(v) on (i.v->>'id')::uuid = l.id
+    select h.organization_id, h.project_id, jsonb_agg(i.v) as items, array_agg(h.id) as ids
+    from unnest(l.ids, l.organizations, l.projects) h(id, organization_id, project_id) join jsonb_array_elements(p_items) i(v) on (i.v->>'id')::uuid = h.id
     where not i.v ? 'feature' or (i.v->>'feature' || ':' || (i.v->>'aggregate')) = any (held)
     group by 1, 2
   loop
@@ -635,6 +649,7 @@ CREATE OR REPLACE FUNCTION public.commit_calls(p_items jsonb, p_ids uuid[])
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
  SET enable_nestloop TO 'off'
  SET enable_mergejoin TO 'off'
 AS $function$
@@ -667,6 +682,17 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_worker;
 
+CREATE OR REPLACE FUNCTION public.commit_feature(h execution, i commit_item)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  execute format('select %I($1, $2, $3)', 'feature_rows_' || i.feature) using h, i.aggregate, i.rows;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.commit_fence(h execution, t jsonb)
  RETURNS text
  LANGUAGE plpgsql
@@ -682,11 +708,31 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_worker;
 
+CREATE OR REPLACE FUNCTION public.commit_head(i commit_item)
+ RETURNS execution
+ LANGUAGE plpgsql
+AS $function$
+declare m execution;
+begin
+  update execution x set commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = 0,
+      owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
+      runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
+      ended_at = case when i."do" = 'end' then clock_timestamp() end, failure_category = i.category, error_id = i.error where x.id = i.id and fence_holds(x, i) returning * into m;
+  if m.id is not null and jsonb_array_length(i.events) > 0 then 
+    insert into execution_event (execution_id, sequence, organization_id, project_id, claim_id, commit_number, position, type, step, attempt, state, body)
+    select m.id, m.sequence - jsonb_array_length(i.events) + e.ord, m.organization_id, m.project_id, i.claim, i.n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64') from jsonb_array_elements(i.events) with ordinality e(v, ord); end if;
+  return m;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.commit_heads(p_items jsonb, p_ids uuid[])
- RETURNS TABLE(head execution, feature text, aggregate uuid, rows jsonb)
+ RETURNS TABLE(head execution, item commit_item)
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
  SET enable_nestloop TO 'off'
  SET enable_mergejoin TO 'off'
 AS $function$
@@ -696,15 +742,13 @@ begin
     update execution x set commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = 0,
       owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
       runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
-      ended_at = case when i."do" = 'end' then clock_timestamp() end, failure_category = i.category, error_id = i.error
-    from jsonb_populate_recordset(null::commit_item, p_items) i
-    where x.id = any (p_ids) and x.id = i.id and fence_holds(x, i)
-    returning x as head, x.id, x.sequence, x.organization_id, x.project_id, i.claim, i.n, i.events, i.feature, i.aggregate, i.rows),
+      ended_at = case when i."do" = 'end' then clock_timestamp() end, failure_category = i.category, error_id = i.error from jsonb_populate_recordset(null::commit_item, p_items) i where x.id = any (p_ids) and x.id = i.id and fence_holds(x, i)
+    returning x as head, i as item),
   logged as (
     insert into execution_event (execution_id, sequence, organization_id, project_id, claim_id, commit_number, position, type, step, attempt, state, body)
-    select m.id, m.sequence - jsonb_array_length(m.events) + e.ord, m.organization_id, m.project_id, m.claim, m.n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64')
-    from moved m cross join jsonb_array_elements(m.events) with ordinality e(v, ord))
-  select m.head, m.feature, m.aggregate, m.rows from moved m;
+    select m.id, m.sequence - jsonb_array_length(i.events) + e.ord, m.organization_id, m.project_id, i.claim, i.n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64')
+    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i cross join lateral jsonb_array_elements(i.events) with ordinality e(v, ord))
+  select moved.head, moved.item from moved;
 end $function$
 
 owner openbot_owner;
@@ -726,17 +770,30 @@ CREATE OR REPLACE FUNCTION public.commit_tenant(p_items jsonb, p_ids uuid[])
  RETURNS TABLE(o_id uuid, o_outcome text, o_sequence integer)
  LANGUAGE plpgsql
 AS $function$
-declare r record; calls boolean := jsonb_path_exists(p_items, '$[*].calls'); open uuid[] := p_ids; applied uuid[] := '{}';
+declare h execution; i commit_item; r record; passed uuid[] := p_ids; applied uuid[] := '{}'; calls boolean := jsonb_path_exists(p_items, '$[*].calls');
 begin
-  if calls then open := array(select unnest(p_ids) except select unnest(refused_calls(p_items, p_ids))); end if;
-  for r in select * from commit_heads(p_items, open) loop
-    o_id := (r.head).id; o_outcome := 'applied'; o_sequence := (r.head).sequence;
-    applied := applied || o_id;
-    if r.feature is not null then execute format('select %I($1, $2, $3)', 'feature_rows_' || r.feature) using r.head, r.aggregate, r.rows; end if;
-    return next;
-  end loop;
-  if calls then perform commit_calls(p_items, applied); end if;
-  if jsonb_path_exists(p_items, '$[*].consume') then perform consume_signals(p_items, applied); end if;
+  if calls then passed := array(select unnest(p_ids) except select unnest(refused_calls(p_items, p_ids))); end if;
+  if jsonb_array_length(p_items) = 1 then
+    i := jsonb_populate_record(null::commit_item, p_items->0);
+    if i.id = any (passed) then h := commit_head(i); end if;
+    if h.id is not null then
+      applied := array[h.id];
+      if i.feature is not null then perform commit_feature(h, i); end if;
+      o_id := h.id; o_outcome := 'applied'; o_sequence := h.sequence;
+      return next;
+    end if;
+  else
+    for r in select * from commit_heads(p_items, passed) loop
+      o_id := (r.head).id; o_outcome := 'applied'; o_sequence := (r.head).sequence;
+      applied := applied || o_id;
+      if (r.item).feature is not null then perform commit_feature(r.head, r.item); end if;
+      return next;
+    end loop;
+  end if;
+  if cardinality(applied) > 0 then
+    if calls then perform commit_calls(p_items, applied); end if;
+    if jsonb_path_exists(p_items, '$[*].consume') then perform consume_signals(p_items, applied); end if;
+  end if;
   if cardinality(applied) < cardinality(p_ids) then
     for o_id, o_outcome, o_sequence in
       select l.id, case when x.id is null then 'gone' else coalesce(commit_fence(x, v), 'refused') end, x.sequence
@@ -754,6 +811,7 @@ CREATE OR REPLACE FUNCTION public.consume_signals(p_items jsonb, p_ids uuid[])
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
  SET enable_nestloop TO 'off'
  SET enable_mergejoin TO 'off'
 AS $function$
@@ -840,6 +898,18 @@ $function$
 owner openbot_owner;
 grant execute to openbot_worker;
 
+CREATE OR REPLACE FUNCTION public.find_error_record(p_id uuid)
+ RETURNS SETOF error_record
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+        select * from error_record where id = p_id
+      $function$
+
+owner openbot_engine;
+grant execute to openbot_owner;
+
 CREATE OR REPLACE FUNCTION public.list_owners()
  RETURNS TABLE(owner text, epoch bigint, held bigint)
  LANGUAGE plpgsql
@@ -881,7 +951,6 @@ CREATE OR REPLACE FUNCTION public.lock_aggregates(p_items jsonb, p_skip boolean)
 AS $function$
 declare f record; got uuid[]; held text[] := '{}';
 begin
-  if not jsonb_path_exists(p_items, '$[*].feature') then return null; end if;
   for f in select v->>'feature' as feature, array_agg(distinct (v->>'aggregate')::uuid) as ids from jsonb_array_elements(p_items) v where v ? 'feature' group by 1 order by 1 loop
     execute format('select %I($1, $2)', 'feature_lock_' || f.feature) using f.ids, p_skip into got;
     held := held || array(select f.feature || ':' || g from unnest(got) g);
@@ -892,19 +961,29 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_worker;
 
-CREATE OR REPLACE FUNCTION public.lock_heads(p_ids uuid[], p_skip boolean)
- RETURNS TABLE(id uuid, organization_id uuid, project_id uuid)
+CREATE OR REPLACE FUNCTION public.lock_heads(p_ids uuid[], p_skip boolean, OUT ids uuid[], OUT organizations uuid[], OUT projects uuid[])
+ RETURNS record
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'public'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
 AS $function$
 begin
-  if p_skip then
-    return query select x.id, x.organization_id, x.project_id from execution x where x.id = any (p_ids) order by x.id for no key update skip locked;
+  if cardinality(p_ids) = 1 then
+    -- One alone has no order.
+    if p_skip then
+      select array[x.id], array[x.organization_id], array[x.project_id] into ids, organizations, projects from execution x where x.id = p_ids[1] for no key update skip locked;
+    else
+      select array[x.id], array[x.organization_id], array[x.project_id] into ids, organizations, projects from execution x where x.id = p_ids[1] for no key update;
+    end if;
+  elsif p_skip then
+    select array_agg(l.id), array_agg(l.organization_id), array_agg(l.project_id) into ids, organizations, projects
+      from (select x.id, x.organization_id, x.project_id from execution x where x.id = any (p_ids) order by x.id for no key update skip locked) l;
   else
-    return query select x.id, x.organization_id, x.project_id from execution x where x.id = any (p_ids) order by x.id for no key update;
+    select array_agg(l.id), array_agg(l.organization_id), array_agg(l.project_id) into ids, organizations, projects
+      from (select x.id, x.organization_id, x.project_id from execution x where x.id = any (p_ids) order by x.id for no key update) l;
   end if;
 end $function$
 
@@ -966,6 +1045,7 @@ CREATE OR REPLACE FUNCTION public.refused_calls(p_items jsonb, p_ids uuid[])
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
  SET enable_nestloop TO 'off'
  SET enable_mergejoin TO 'off'
 AS $function$

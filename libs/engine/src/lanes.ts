@@ -4,6 +4,8 @@ export type Waiting = { readonly bytes: string };
 const maxLanes = 2;
 const maxItems = 200;
 const maxBytes = 1 << 20;
+/** A statement costs as much as several of its items: fewer than this are not divided among the lanes. */
+const worthDividing = 64;
 
 /**
  * Groups what many callers send: while groups are on their way the next gathers; no timer. Two lanes, so that one group's statement runs while the
@@ -12,6 +14,7 @@ const maxBytes = 1 << 20;
 export class Lanes<W extends Waiting> {
   private queue: W[] = [];
   private open = 0;
+  private sending = 0;
 
   /** `send` settles every item of its group and never throws. */
   constructor(private readonly send: (group: readonly W[]) => Promise<void>) {}
@@ -30,15 +33,22 @@ export class Lanes<W extends Waiting> {
   }
 
   private async run(): Promise<void> {
-    while (this.queue.length > 0) await this.send(this.takeGroup());
+    while (this.queue.length > 0) {
+      const group = this.takeGroup();
+      this.sending += 1;
+      await this.send(group);
+      this.sending -= 1;
+    }
     this.open -= 1;
   }
 
   private takeGroup(): W[] {
+    const share = Math.ceil(this.queue.length / (maxLanes - this.sending));
+    const most = Math.min(maxItems, Math.max(worthDividing, share));
     let bytes = 0;
     let count = 0;
     for (const item of this.queue) {
-      if (count === maxItems || (count > 0 && bytes + item.bytes.length > maxBytes)) break;
+      if (count === most || (count > 0 && bytes + item.bytes.length > maxBytes)) break;
       bytes += item.bytes.length;
       count += 1;
     }
