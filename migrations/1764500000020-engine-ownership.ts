@@ -7,17 +7,19 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const claim = `
 create function claim_executions(p_known text[], p_node text, p_epoch bigint, p_limit int, p_alone boolean)
 returns table (head execution, claimed_at timestamptz, was_runnable_at timestamptz, was_state text) language plpgsql security definer
-  set search_path = pg_catalog, public set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set enable_mergejoin = off as $$
+  set search_path = pg_catalog, public set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+declare ids uuid[]; instants timestamptz[]; states text[];
 begin
-  return query
-  with ready as materialized (
+  select array_agg(r.id), array_agg(r.runnable_at), array_agg(r.state) into ids, instants, states from (
     select x.id, x.runnable_at, x.state from execution x
     where x.runnable_at <= clock_timestamp() and x.owner is null and x.runnable_at is not null
       and x.workflow || ':' || x.workflow_version = any (p_known) and (x.stalls >= 3) = p_alone
-    order by x.runnable_at limit p_limit for no key update skip locked)
+    order by x.runnable_at limit p_limit for no key update skip locked) r;
+  if ids is null then return; end if;
+  return query
   update execution x set owner = p_node, epoch = p_epoch, claim_id = gen_random_uuid(), generation = x.generation + 1, runnable_at = null,
     started_at = coalesce(x.started_at, clock_timestamp()), state = case when x.state in ('queued', 'waiting') then 'running' else x.state end
-  from ready r where x.id = any (array(select y.id from ready y)) and x.id = r.id returning x, clock_timestamp(), r.runnable_at, r.state;
+  where x.id = any (ids) returning x, clock_timestamp(), instants[array_position(ids, x.id)], states[array_position(ids, x.id)];
 end $$`;
 
 /** When the next timer is due, and whether stalled work is ready that wants a node for itself. */

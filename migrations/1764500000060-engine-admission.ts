@@ -12,10 +12,9 @@ begin
     insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, runnable_at, sequence)
     select i.id, i.organization, i.project, i.workflow, i.version, i.cursor, i.subject, i.identity, i.member, case when i.ready then '-infinity'::timestamptz end, 1
     from jsonb_to_recordset(p_items) i(id uuid, organization uuid, project uuid, workflow text, version int, cursor jsonb, subject uuid, identity uuid, member uuid, ready boolean)
-    on conflict (id) do nothing returning id, organization_id, project_id),
-  logged as (
-    insert into execution_event (execution_id, sequence, organization_id, project_id, type, state) select id, 1, organization_id, project_id, 'State', 'queued' from head)
-  select count(*) into admitted from head;
+    on conflict (id) do nothing returning id, organization_id, project_id)
+  insert into execution_event (execution_id, sequence, organization_id, project_id, type, state) select id, 1, organization_id, project_id, 'State', 'queued' from head;
+  get diagnostics admitted = row_count;
   return admitted;
 end $$`;
 
@@ -24,9 +23,8 @@ const admitBatch = `
 create function admit_batch(p_items jsonb) returns void language plpgsql set plan_cache_mode = force_generic_plan set app.organization = '' set app.project = '' as $$
 declare t record;
 begin
-  select min(v->>'organization') as organization, max(v->>'organization') as other, min(v->>'project') as project, max(v->>'project') as another into t from jsonb_array_elements(p_items) v;
-  if t.organization = t.other and t.project = t.another then
-    perform set_config('app.organization', t.organization, true), set_config('app.project', t.project, true);
+  if jsonb_array_length(p_items) = 1 then
+    perform set_config('app.organization', p_items->0->>'organization', true), set_config('app.project', p_items->0->>'project', true);
     perform admit_executions(p_items);
     return;
   end if;

@@ -536,9 +536,8 @@ CREATE OR REPLACE FUNCTION public.admit_batch(p_items jsonb)
 AS $function$
 declare t record;
 begin
-  select min(v->>'organization') as organization, max(v->>'organization') as other, min(v->>'project') as project, max(v->>'project') as another into t from jsonb_array_elements(p_items) v;
-  if t.organization = t.other and t.project = t.another then
-    perform set_config('app.organization', t.organization, true), set_config('app.project', t.project, true);
+  if jsonb_array_length(p_items) = 1 then
+    perform set_config('app.organization', p_items->0->>'organization', true), set_config('app.project', p_items->0->>'project', true);
     perform admit_executions(p_items);
     return;
   end if;
@@ -562,10 +561,9 @@ begin
     insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, runnable_at, sequence)
     select i.id, i.organization, i.project, i.workflow, i.version, i.cursor, i.subject, i.identity, i.member, case when i.ready then '-infinity'::timestamptz end, 1
     from jsonb_to_recordset(p_items) i(id uuid, organization uuid, project uuid, workflow text, version int, cursor jsonb, subject uuid, identity uuid, member uuid, ready boolean)
-    on conflict (id) do nothing returning id, organization_id, project_id),
-  logged as (
-    insert into execution_event (execution_id, sequence, organization_id, project_id, type, state) select id, 1, organization_id, project_id, 'State', 'queued' from head)
-  select count(*) into admitted from head;
+    on conflict (id) do nothing returning id, organization_id, project_id)
+  insert into execution_event (execution_id, sequence, organization_id, project_id, type, state) select id, 1, organization_id, project_id, 'State', 'queued' from head;
+  get diagnostics admitted = row_count;
   return admitted;
 end $function$
 
@@ -594,19 +592,19 @@ CREATE OR REPLACE FUNCTION public.claim_executions(p_known text[], p_node text, 
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
- SET enable_nestloop TO 'off'
- SET enable_mergejoin TO 'off'
 AS $function$
+declare ids uuid[]; instants timestamptz[]; states text[];
 begin
-  return query
-  with ready as materialized (
+  select array_agg(r.id), array_agg(r.runnable_at), array_agg(r.state) into ids, instants, states from (
     select x.id, x.runnable_at, x.state from execution x
     where x.runnable_at <= clock_timestamp() and x.owner is null and x.runnable_at is not null
       and x.workflow || ':' || x.workflow_version = any (p_known) and (x.stalls >= 3) = p_alone
-    order by x.runnable_at limit p_limit for no key update skip locked)
+    order by x.runnable_at limit p_limit for no key update skip locked) r;
+  if ids is null then return; end if;
+  return query
   update execution x set owner = p_node, epoch = p_epoch, claim_id = gen_random_uuid(), generation = x.generation + 1, runnable_at = null,
     started_at = coalesce(x.started_at, clock_timestamp()), state = case when x.state in ('queued', 'waiting') then 'running' else x.state end
-  from ready r where x.id = any (array(select y.id from ready y)) and x.id = r.id returning x, clock_timestamp(), r.runnable_at, r.state;
+  where x.id = any (ids) returning x, clock_timestamp(), instants[array_position(ids, x.id)], states[array_position(ids, x.id)];
 end $function$
 
 owner openbot_engine;
