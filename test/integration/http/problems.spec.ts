@@ -83,7 +83,6 @@ test('404: a malformed id, one of another kind and a missing one give the same b
 
 test.each([
   ['/v1/nothing', 'GET', 404, 'RouteNotFound'],
-  ['/', 'GET', 404, 'RouteNotFound'],
   ['/v1/samples/', 'GET', 404, 'RouteNotFound'],
   ['/v1/nothing', 'POST', 404, 'RouteNotFound'],
   ['/v1/samples', 'DELETE', 405, 'MethodNotAllowed'],
