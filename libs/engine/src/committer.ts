@@ -2,13 +2,15 @@ import type { Pool } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CommitItem, CommitOutcome } from './commit-item.js';
 import { Lanes, type Waiting } from './lanes.js';
-import { isDataError, isPassingStorageError } from './storage-errors.js';
+import { isRefusedStatement } from './storage-errors.js';
 
 type Answer = { readonly o_id: string; readonly o_outcome: CommitOutcome | 'busy'; readonly o_sequence: number | null };
 type Settled = { readonly outcome: CommitOutcome; readonly sequence: number | null };
 type WaitingCommit = Waiting & { readonly id: string; readonly resolve: (settled: Settled) => void; readonly reject: (error: unknown) => void };
 
-const statement = { name: 'openbot_commit_batch', text: 'select o_id, o_outcome, o_sequence from commit_batch($1::jsonb, $2)' };
+/** A connection that answers nothing for this long is given up, and what it carried goes out again over another. */
+const answerMs = 10_000;
+const statement = { name: 'openbot_commit_batch', text: 'select o_id, o_outcome, o_sequence from commit_batch($1::jsonb, $2)', query_timeout: answerMs };
 
 /** Ownership ended while a commit was on its way: whoever waited must stop and publish nothing. */
 export class OwnershipLost extends Error {}
@@ -73,7 +75,7 @@ export class Committer {
         const [answer] = rows;
         if (answer && answer.o_outcome !== 'busy') return waiting.resolve({ outcome: answer.o_outcome, sequence: answer.o_sequence });
       } catch (error) {
-        if (isDataError(error) || !isPassingStorageError(error)) return waiting.reject(error);
+        if (isRefusedStatement(error)) return waiting.reject(error);
       }
       await delay(5 + Math.random() * Math.min(95, 20 * (attempt + 1)));
     }
