@@ -30,6 +30,7 @@ create table execution (
   owner text,
   epoch bigint,
   claim_id uuid,
+  last_claim_id uuid,
   commit_number int not null default 0,
   signal_count int not null default 0,
   sequence int not null default 0,

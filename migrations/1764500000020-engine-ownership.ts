@@ -3,21 +3,25 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 /**
  * Claims ready work: ordered by readiness, skipping what is locked. Never overwrites `cancelling` or `outcome_unknown`.
  * `p_alone` takes one execution that stalled three times or more; the others are taken without those.
+ *
+ * A claim alone need not reach the disk: whatever its owner does outside follows a commit of the same work, and the log reaches the disk in order. A
+ * claim that a crash of the database undid leaves its number of the generation to the next one, so the fence also knows the claim by its id.
  */
 const claim = `
 create function claim_executions(p_known text[], p_node text, p_epoch bigint, p_limit int, p_alone boolean)
 returns table (head execution, claimed_at timestamptz, was_runnable_at timestamptz, was_state text) language plpgsql security definer
   set search_path = pg_catalog, public set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
-declare ids uuid[]; instants timestamptz[]; states text[];
+declare ids uuid[]; claims uuid[]; instants timestamptz[]; states text[];
 begin
-  select array_agg(r.id), array_agg(r.runnable_at), array_agg(r.state) into ids, instants, states from (
+  select array_agg(r.id), array_agg(gen_random_uuid()), array_agg(r.runnable_at), array_agg(r.state) into ids, claims, instants, states from (
     select x.id, x.runnable_at, x.state from execution x
     where x.runnable_at <= clock_timestamp() and x.owner is null and x.runnable_at is not null
       and x.workflow || ':' || x.workflow_version = any (p_known) and (x.stalls >= 3) = p_alone
     order by x.runnable_at limit p_limit for no key update skip locked) r;
   if ids is null then return; end if;
+  perform set_config('synchronous_commit', 'off', true);
   return query
-  update execution x set owner = p_node, epoch = p_epoch, claim_id = gen_random_uuid(), generation = x.generation + 1, runnable_at = null,
+  update execution x set owner = p_node, epoch = p_epoch, claim_id = claims[array_position(ids, x.id)], last_claim_id = claims[array_position(ids, x.id)], generation = x.generation + 1, runnable_at = null,
     started_at = coalesce(x.started_at, clock_timestamp()), state = case when x.state in ('queued', 'waiting') then 'running' else x.state end
   where x.id = any (ids) returning x, clock_timestamp(), instants[array_position(ids, x.id)], states[array_position(ids, x.id)];
 end $$`;

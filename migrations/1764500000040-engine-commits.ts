@@ -35,8 +35,8 @@ const answer = `
 create function commit_fence(h execution, t jsonb) returns text language plpgsql as $$
 declare i commit_item := jsonb_populate_record(null::commit_item, t);
 begin
-  -- A head at n or beyond in my generation: only I move the number, so commit n is in.
-  if not fence_holds(h, i) then return case when h.generation = i.g and h.commit_number >= i.n then 'already' else 'refused' end; end if;
+  -- A head at n or beyond in my generation and after my claim: only I move the number, so commit n is in.
+  if not fence_holds(h, i) then return case when h.generation = i.g and h.last_claim_id = i.claim and h.commit_number >= i.n then 'already' else 'refused' end; end if;
   if i.calls is not null and h.id = any (refused_calls(jsonb_build_array(t), array[h.id])) then return 'refused'; end if;
   return null;
 end $$`;

@@ -230,6 +230,7 @@ table execution owner openbot_owner row security forced with (autovacuum_vacuum_
   owner text
   epoch bigint
   claim_id uuid
+  last_claim_id uuid
   commit_number integer not null default 0
   signal_count integer not null default 0
   sequence integer not null default 0
@@ -593,16 +594,17 @@ CREATE OR REPLACE FUNCTION public.claim_executions(p_known text[], p_node text, 
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
 AS $function$
-declare ids uuid[]; instants timestamptz[]; states text[];
+declare ids uuid[]; claims uuid[]; instants timestamptz[]; states text[];
 begin
-  select array_agg(r.id), array_agg(r.runnable_at), array_agg(r.state) into ids, instants, states from (
+  select array_agg(r.id), array_agg(gen_random_uuid()), array_agg(r.runnable_at), array_agg(r.state) into ids, claims, instants, states from (
     select x.id, x.runnable_at, x.state from execution x
     where x.runnable_at <= clock_timestamp() and x.owner is null and x.runnable_at is not null
       and x.workflow || ':' || x.workflow_version = any (p_known) and (x.stalls >= 3) = p_alone
     order by x.runnable_at limit p_limit for no key update skip locked) r;
   if ids is null then return; end if;
+  perform set_config('synchronous_commit', 'off', true);
   return query
-  update execution x set owner = p_node, epoch = p_epoch, claim_id = gen_random_uuid(), generation = x.generation + 1, runnable_at = null,
+  update execution x set owner = p_node, epoch = p_epoch, claim_id = claims[array_position(ids, x.id)], last_claim_id = claims[array_position(ids, x.id)], generation = x.generation + 1, runnable_at = null,
     started_at = coalesce(x.started_at, clock_timestamp()), state = case when x.state in ('queued', 'waiting') then 'running' else x.state end
   where x.id = any (ids) returning x, clock_timestamp(), instants[array_position(ids, x.id)], states[array_position(ids, x.id)];
 end $function$
@@ -697,8 +699,8 @@ CREATE OR REPLACE FUNCTION public.commit_fence(h execution, t jsonb)
 AS $function$
 declare i commit_item := jsonb_populate_record(null::commit_item, t);
 begin
-  -- A head at n or beyond in my generation: only I move the number, so commit n is in.
-  if not fence_holds(h, i) then return case when h.generation = i.g and h.commit_number >= i.n then 'already' else 'refused' end; end if;
+  -- A head at n or beyond in my generation and after my claim: only I move the number, so commit n is in.
+  if not fence_holds(h, i) then return case when h.generation = i.g and h.last_claim_id = i.claim and h.commit_number >= i.n then 'already' else 'refused' end; end if;
   if i.calls is not null and h.id = any (refused_calls(jsonb_build_array(t), array[h.id])) then return 'refused'; end if;
   return null;
 end $function$

@@ -71,6 +71,20 @@ describe('the write fence', () => {
       expect(await stored(head.id)).toMatchObject({ commit_number: 0 });
     });
 
+    test('refused and not already: a claim that a crash of the database undid, whose generation the next claim has', async () => {
+      const lost = await one();
+      const workflow = lost.workflow;
+      await superuser.query(
+        `update execution set owner = null, epoch = null, claim_id = null, last_claim_id = null, generation = generation - 1, state = 'queued', started_at = null, runnable_at = '-infinity' where id = $1`,
+        [lost.id],
+      );
+      const [next] = await claimAs(worker, node, epoch, workflow);
+      expect(next).toMatchObject({ id: lost.id, generation: lost.generation });
+      for (const n of [1, 2]) expect(await commitAlone(worker, itemOf(next as Head, { n }))).toBe('applied');
+      for (const n of [1, 2, 3]) expect(await commitAlone(worker, itemOf(lost, { n }))).toBe('refused');
+      for (const n of [1, 2]) expect(await commitAlone(worker, itemOf(next as Head, { n }))).toBe('already');
+    });
+
     test('gone: deleted work', async () => {
       const head = await one();
       await superuser.query('delete from execution where id = $1', [head.id]);
