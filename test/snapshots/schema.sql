@@ -612,28 +612,6 @@ end $function$
 owner openbot_engine;
 grant execute to openbot_worker;
 
-CREATE OR REPLACE FUNCTION public.commit_alone(i commit_item, p_items jsonb, OUT o_outcome text, OUT o_sequence integer)
- RETURNS record
- LANGUAGE plpgsql
-AS $function$
-declare h execution; refused uuid[] := '{}';
-begin
-  if i.calls is not null then refused := refused_calls(p_items, array[i.id]); end if;
-  if cardinality(refused) = 0 then h := commit_head(i); end if;
-  if h.id is null then
-    select coalesce(commit_fence(x, p_items->0), 'refused'), x.sequence into o_outcome, o_sequence from execution x where x.id = i.id;
-    o_outcome := coalesce(o_outcome, 'gone');
-    return;
-  end if;
-  o_outcome := 'applied'; o_sequence := h.sequence;
-  if i.feature is not null then perform commit_feature(h, i); end if;
-  if i.calls is not null then perform commit_calls(p_items, array[i.id]); end if;
-  if i.consume is not null then perform consume_signals(p_items, array[i.id]); end if;
-end $function$
-
-owner openbot_owner;
-grant execute to openbot_worker;
-
 CREATE OR REPLACE FUNCTION public.commit_batch(p_items jsonb, p_skip boolean)
  RETURNS TABLE(o_id uuid, o_outcome text, o_sequence integer)
  LANGUAGE plpgsql
@@ -641,21 +619,8 @@ CREATE OR REPLACE FUNCTION public.commit_batch(p_items jsonb, p_skip boolean)
  SET "app.organization" TO ''
  SET "app.project" TO ''
 AS $function$
-declare held text[] := case when jsonb_path_exists(p_items, '$[*].feature') then lock_aggregates(p_items, p_skip) end; l record; answered uuid[] := '{}'; i commit_item; tenant text; r record; t record;
+declare held text[] := case when jsonb_path_exists(p_items, '$[*].feature') then lock_aggregates(p_items, p_skip) end; l record; answered uuid[] := '{}'; t record;
 begin
-  if jsonb_array_length(p_items) = 1 then
-    i := jsonb_populate_record(null::commit_item, p_items->0);
-    l := lock_heads(array[i.id], p_skip);
-    o_id := i.id; o_outcome := case when p_skip then 'busy' else 'gone' end;
-    if l.ids is not null and (i.feature is null or cardinality(held) = 1) then
-      tenant := set_config('app.organization', l.organizations[1]::text, true);
-      tenant := set_config('app.project', l.projects[1]::text, true);
-      r := commit_alone(i, p_items);
-      o_outcome := r.o_outcome; o_sequence := r.o_sequence;
-    end if;
-    return next;
-    return;
-  end if;
   l := lock_heads(array(select (v->>'id')::uuid from jsonb_array_elements(p_items) v), p_skip);
   if held is null and cardinality(l.ids) = jsonb_array_length(p_items) and l.organizations[1] = all (l.organizations) and l.projects[1] = all (l.projects) then
     -- One tenant's and whole, as most batches are: nothing has to be sorted out.
@@ -664,9 +629,9 @@ begin
     return;
   end if;
   for t in
-    select h.organization_id, h.project_id, jsonb_agg(e.v) as items, array_agg(h.id) as ids
-    from unnest(l.ids, l.organizations, l.projects) h(id, organization_id, project_id) join jsonb_array_elements(p_items) e(v) on (e.v->>'id')::uuid = h.id
-    where not e.v ? 'feature' or (e.v->>'feature' || ':' || (e.v->>'aggregate')) = any (held)
+    select h.organization_id, h.project_id, jsonb_agg(i.v) as items, array_agg(h.id) as ids
+    from unnest(l.ids, l.organizations, l.projects) h(id, organization_id, project_id) join jsonb_array_elements(p_items) i(v) on (i.v->>'id')::uuid = h.id
+    where not i.v ? 'feature' or (i.v->>'feature' || ':' || (i.v->>'aggregate')) = any (held)
     group by 1, 2
   loop
     perform set_config('app.organization', t.organization_id::text, true), set_config('app.project', t.project_id::text, true);
@@ -794,9 +759,8 @@ CREATE OR REPLACE FUNCTION public.commit_one(t jsonb, OUT o_outcome text, OUT o_
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
-declare r record := commit_alone(jsonb_populate_record(null::commit_item, t), jsonb_build_array(t));
 begin
-  o_outcome := r.o_outcome; o_sequence := r.o_sequence;
+  select c.o_outcome, c.o_sequence into o_outcome, o_sequence from commit_tenant(jsonb_build_array(t), array[(t->>'id')::uuid]) c;
 end $function$
 
 owner openbot_owner;
@@ -806,15 +770,26 @@ CREATE OR REPLACE FUNCTION public.commit_tenant(p_items jsonb, p_ids uuid[])
  RETURNS TABLE(o_id uuid, o_outcome text, o_sequence integer)
  LANGUAGE plpgsql
 AS $function$
-declare r record; passed uuid[] := p_ids; applied uuid[] := '{}'; calls boolean := jsonb_path_exists(p_items, '$[*].calls');
+declare h execution; i commit_item; r record; passed uuid[] := p_ids; applied uuid[] := '{}'; calls boolean := jsonb_path_exists(p_items, '$[*].calls');
 begin
   if calls then passed := array(select unnest(p_ids) except select unnest(refused_calls(p_items, p_ids))); end if;
-  for r in select * from commit_heads(p_items, passed) loop
-    o_id := (r.head).id; o_outcome := 'applied'; o_sequence := (r.head).sequence;
-    applied := applied || o_id;
-    if (r.item).feature is not null then perform commit_feature(r.head, r.item); end if;
-    return next;
-  end loop;
+  if jsonb_array_length(p_items) = 1 then
+    i := jsonb_populate_record(null::commit_item, p_items->0);
+    if i.id = any (passed) then h := commit_head(i); end if;
+    if h.id is not null then
+      applied := array[h.id];
+      if i.feature is not null then perform commit_feature(h, i); end if;
+      o_id := h.id; o_outcome := 'applied'; o_sequence := h.sequence;
+      return next;
+    end if;
+  else
+    for r in select * from commit_heads(p_items, passed) loop
+      o_id := (r.head).id; o_outcome := 'applied'; o_sequence := (r.head).sequence;
+      applied := applied || o_id;
+      if (r.item).feature is not null then perform commit_feature(r.head, r.item); end if;
+      return next;
+    end loop;
+  end if;
   if cardinality(applied) > 0 then
     if calls then perform commit_calls(p_items, applied); end if;
     if jsonb_path_exists(p_items, '$[*].consume') then perform consume_signals(p_items, applied); end if;
