@@ -58,15 +58,23 @@ export class EventPages {
   private async run(): Promise<void> {
     this.running = true;
     while (this.waiting.size > 0) {
-      const earlyMs = this.lastQuery + minIntervalMs - performance.now();
-      // At least one turn of the loop: all who heard the same hint ask in it.
-      await (earlyMs > 0 ? pause(earlyMs) : nextTurn());
+      await this.untilDue();
       this.lastQuery = performance.now();
       const batch = [...this.waiting].slice(0, maxPagesPerQuery);
       for (const [key] of batch) this.waiting.delete(key);
       await this.read(batch.map(([, waiting]) => waiting));
     }
     this.running = false;
+  }
+
+  /** At least one turn of the loop: all who heard the same hint ask in it. A timer counts whole milliseconds and may fire a little early. */
+  private async untilDue(): Promise<void> {
+    await nextTurn();
+    for (;;) {
+      const earlyMs = this.lastQuery + minIntervalMs - performance.now();
+      if (earlyMs <= 0) return;
+      await pause(earlyMs);
+    }
   }
 
   private async read(batch: readonly Waiting[]): Promise<void> {
