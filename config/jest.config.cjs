@@ -15,7 +15,8 @@ module.exports = {
   rootDir: '..',
   testEnvironment: 'node',
   testRegex: '\\.spec\\.ts$',
-  testPathIgnorePatterns: ['/node_modules/', '/dist/'],
+  // The long proofs have commands of their own: config/jest.proofs.cjs.
+  testPathIgnorePatterns: ['/node_modules/', '/dist/', '<rootDir>/test/proof/'],
   moduleFileExtensions: ['ts', 'js', 'json', 'mjs', 'cjs', 'node'],
   transform: { '^.+\\.ts$': ['@swc/jest', typescript], '^.+\\.m?js$': '<rootDir>/config/jest-esm-deps.cjs' },
   transformIgnorePatterns: ['/node_modules/(@swc|typescript)/'],
