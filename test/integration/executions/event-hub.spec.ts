@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ExecutionEventBody } from '@domain/executions/events.js';
 import { EventHub, type HubSettings, type Observation } from '@engine/reading/event-hub.js';
 import { UnreadableLog, type PageQuery, type ReadRows } from '@engine/reading/event-pages.js';
-import type { ReadEvent } from '@engine/reading/read-event.js';
+import type { ReadEvent, TenantEventRow } from '@engine/reading/read-event.js';
 import { readRowsOf } from '@engine/reading/read-rows.js';
 import { InProcessWake } from '@platform/wake/in-process-wake.js';
 import { openTestDatabase, type TestDatabase } from '@test/support/database.js';
@@ -25,7 +25,7 @@ afterAll(() => database.close());
 function openHub(settings: Partial<HubSettings> = {}, between: () => Promise<void> = async () => undefined) {
   const wake = new InProcessWake();
   const queries: (readonly PageQuery[])[] = [];
-  const rows: ReadRows = async (pages) => {
+  const rows: ReadRows<TenantEventRow> = async (pages) => {
     queries.push(pages);
     await between();
     return readRowsOf(database.api)(pages);
@@ -36,7 +36,7 @@ function openHub(settings: Partial<HubSettings> = {}, between: () => Promise<voi
 }
 
 async function observation(id: string, afterSequence: number, more: Partial<Observation> = {}): Promise<Observation> {
-  return { context: who.context, executionId: id, afterSequence, head: await work.head(who, id), signal: new AbortController().signal, ...more };
+  return { context: who.context, logId: id, afterSequence, head: await work.head(who, id), signal: new AbortController().signal, ...more };
 }
 
 async function readAll(events: AsyncIterable<ReadEvent>): Promise<ReadEvent[]> {
@@ -214,7 +214,7 @@ test('large events come in small pages', async () => {
   const id = await work.admit(who);
   await work.append(who, id, ...Array.from({ length: 6 }, (_, index) => text(String(index).repeat(200_000))));
   const { hub } = openHub();
-  const page = await hub.readPage({ context: who.context, executionId: id, after: 0, limit: 100 });
+  const page = await hub.readPage({ context: who.context, logId: id, after: 0, limit: 100 });
   expect(sequences(page.events)).toEqual([1, 2, 3]);
   expect(page.more).toBe(true);
   const { seen } = collect(hub.observe(await observation(id, 0)));
@@ -285,7 +285,7 @@ test('reads that fail are tried again for who waits, and fail for who pages', as
   });
   const { seen, done } = collect(hub.observe(await observation(id, 0)));
   await eventually(() => seen.length === 1);
-  const page = { context: who.context, executionId: id, after: 0, limit: 10 };
+  const page = { context: who.context, logId: id, after: 0, limit: 10 };
   down = true;
   await expect(hub.readPage(page)).rejects.toThrow('the database is down');
   const last = await work.end(who, id);
@@ -317,9 +317,9 @@ test('logs of two tenants come in one query, each under its own policies', async
   const [own, foreign] = [await work.admit(who), await work.admit(stranger)];
   const { hub, queries } = openHub();
   const [mine, theirs, crossed] = await Promise.all([
-    hub.readPage({ context: who.context, executionId: own, after: 0, limit: 10 }),
-    hub.readPage({ context: stranger.context, executionId: foreign, after: 0, limit: 10 }),
-    hub.readPage({ context: who.context, executionId: foreign, after: 0, limit: 11 }),
+    hub.readPage({ context: who.context, logId: own, after: 0, limit: 10 }),
+    hub.readPage({ context: stranger.context, logId: foreign, after: 0, limit: 10 }),
+    hub.readPage({ context: who.context, logId: foreign, after: 0, limit: 11 }),
   ]);
   expect(queries).toHaveLength(1);
   expect([mine.events.length, theirs.events.length]).toEqual([1, 1]);

@@ -2,19 +2,20 @@ import type { WakeChannel } from '../wake-channel.js';
 import type { Sealing } from '../sealing.js';
 import { EventPages, type EventPage, type PageRequest, type ReadRows } from './event-pages.js';
 import { FollowedLog } from './followed-log.js';
-import { endsLog, type ReadEvent } from './read-event.js';
+import type { LogEntry, LogKind, LogRow } from './log-kind.js';
+import { executionLogs, type ReadEvent, type TenantEventRow } from './read-event.js';
 import { FairWakeUps, Reader } from './reader.js';
 
 export type Observation = {
   readonly context: PageRequest['context'];
-  readonly executionId: string;
-  /** Events after this sequence; it is not ahead of `head`. */
+  readonly logId: string;
+  /** Entries after this sequence; it is not ahead of `head`. */
   readonly afterSequence: number;
   /** As it was read together with the reader's rights, before this call. */
   readonly head: { readonly sequence: number; readonly ended: boolean };
   /** Ends the observation, and nothing else. */
   readonly signal: AbortSignal;
-  /** Whether the reader may still see the execution: asked at most every five seconds. `false` ends the observation. */
+  /** Whether the reader may still see the log: asked at most every five seconds. `false` ends the observation. */
   readonly recheck?: () => Promise<boolean>;
 };
 
@@ -23,21 +24,26 @@ const defaults: HubSettings = { sweepMs: 1_000, recheckMs: 5_000, windowEvents: 
 const pageLimit = 100;
 
 /**
- * Serves every reader of event logs in this process. Hints say what to look at; a sweep looks at everything that is followed, so that a
+ * Serves every reader of one kind of log in this process. Hints say what to look at; a sweep looks at everything that is followed, so that a
  * lost hint costs latency and never an event. An open observation holds neither a connection nor a buffer of its own.
  */
-export class EventHub {
-  private readonly pages: EventPages;
-  private readonly logs = new Map<string, FollowedLog>();
+export class LogHub<Row extends LogRow, E extends LogEntry> {
+  private readonly pages: EventPages<Row, E>;
+  private readonly logs = new Map<string, FollowedLog<E>>();
   private readonly wakeUps = new FairWakeUps();
   private readonly settings: HubSettings;
   private readonly stopListening: () => void;
   private readonly sweep: NodeJS.Timeout;
   private closed = false;
 
-  constructor(readRows: ReadRows, sealing: Sealing, wake: WakeChannel, settings: Partial<HubSettings> = {}) {
+  constructor(
+    readRows: ReadRows<Row>,
+    private readonly kind: LogKind<Row, E>,
+    wake: WakeChannel,
+    settings: Partial<HubSettings> = {},
+  ) {
     this.settings = { ...defaults, ...settings };
-    this.pages = new EventPages(readRows, sealing);
+    this.pages = new EventPages(readRows, kind);
     this.stopListening = wake.subscribe((hint) => {
       const changed = hint === 'all' ? this.logs.values() : hint.map((id) => this.logs.get(id));
       for (const log of changed) log?.look();
@@ -47,12 +53,12 @@ export class EventHub {
   }
 
   /** One page of a log: what is stored now. */
-  readPage(request: PageRequest): Promise<EventPage> {
+  readPage(request: PageRequest): Promise<EventPage<E>> {
     return this.pages.page(request);
   }
 
   /** Event by event: as `observeBatches`. */
-  async *observe(observation: Observation): AsyncGenerator<ReadEvent, void, undefined> {
+  async *observe(observation: Observation): AsyncGenerator<E, void, undefined> {
     for await (const batch of this.observeBatches(observation)) yield* batch;
   }
 
@@ -60,7 +66,7 @@ export class EventHub {
    * What is stored after the cursor and then what is committed, in order and without a gap, as many events at a time as are there. Ends after the
    * event of the end state; also when the signal aborts, the right is lost or the hub closes: the cursor then says where to go on.
    */
-  async *observeBatches(observation: Observation): AsyncGenerator<readonly ReadEvent[], void, undefined> {
+  async *observeBatches(observation: Observation): AsyncGenerator<readonly E[], void, undefined> {
     const { afterSequence, head, signal, recheck } = observation;
     const reader = new Reader(recheck ?? null);
     const end = (): void => reader.end();
@@ -74,7 +80,7 @@ export class EventHub {
         const batch = await this.next(observation, log, reader, cursor);
         const last = batch?.at(-1);
         if (!batch || !last) break;
-        const ending = batch.findIndex(endsLog);
+        const ending = batch.findIndex((entry) => this.kind.ends(entry));
         yield ending < 0 ? batch : batch.slice(0, ending + 1);
         if (ending >= 0) break;
         cursor = last.sequence;
@@ -100,11 +106,11 @@ export class EventHub {
   }
 
   /** `null` or nothing: the reader has ended, or the stored log is not there any more. */
-  private async next({ context, executionId }: Observation, log: FollowedLog, reader: Reader, cursor: number): Promise<readonly ReadEvent[] | null> {
+  private async next({ context, logId }: Observation, log: FollowedLog<E>, reader: Reader, cursor: number): Promise<readonly E[] | null> {
     for (;;) {
       const recent = log.window.after(cursor, pageLimit);
       if (recent === null) {
-        const page = await reader.orEnd(this.pages.page({ context, executionId, after: cursor, limit: pageLimit }));
+        const page = await reader.orEnd(this.pages.page({ context, logId, after: cursor, limit: pageLimit }));
         if (page) log.window.remember(page.events);
         return page?.events ?? null;
       }
@@ -113,13 +119,13 @@ export class EventHub {
     }
   }
 
-  private follow({ context, executionId, head }: Observation, reader: Reader): FollowedLog {
-    let log = this.logs.get(executionId);
+  private follow({ context, logId, head }: Observation, reader: Reader): FollowedLog<E> {
+    let log = this.logs.get(logId);
     if (!log) {
       const { windowEvents, windowBytes } = this.settings;
-      const readAfter = (after: number): Promise<EventPage> => this.pages.page({ context, executionId, after, limit: pageLimit });
-      log = new FollowedLog(executionId, head.sequence, { events: windowEvents, bytes: windowBytes }, readAfter, (readers) => this.wakeUps.add(readers));
-      this.logs.set(executionId, log);
+      const readAfter = (after: number): Promise<EventPage<E>> => this.pages.page({ context, logId, after, limit: pageLimit });
+      log = new FollowedLog(logId, head.sequence, { events: windowEvents, bytes: windowBytes }, readAfter, (readers) => this.wakeUps.add(readers));
+      this.logs.set(logId, log);
     }
     log.readers.add(reader);
     // What was committed between the look at the head and this moment gave its hint to nobody.
@@ -127,10 +133,10 @@ export class EventHub {
     return log;
   }
 
-  private leave(log: FollowedLog, reader: Reader): void {
+  private leave(log: FollowedLog<E>, reader: Reader): void {
     reader.end();
     log.readers.delete(reader);
-    if (log.readers.size === 0 && this.logs.get(log.executionId) === log) this.logs.delete(log.executionId);
+    if (log.readers.size === 0 && this.logs.get(log.id) === log) this.logs.delete(log.id);
   }
 
   private lookAtAll(): void {
@@ -162,5 +168,12 @@ export class EventHub {
     } catch {
       reader.checkedAt = before;
     }
+  }
+}
+
+/** The hub of the executions' logs. */
+export class EventHub extends LogHub<TenantEventRow, ReadEvent> {
+  constructor(readRows: ReadRows<TenantEventRow>, sealing: Sealing, wake: WakeChannel, settings: Partial<HubSettings> = {}) {
+    super(readRows, executionLogs(sealing), wake, settings);
   }
 }

@@ -1,23 +1,20 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import type { TenantContext } from '@domain/tenancy.js';
-import type { EventRow } from '../events.js';
-import type { Sealing } from '../sealing.js';
-import { toReadEvent, type ReadEvent } from './read-event.js';
+import type { LogEntry, LogKind, LogRow } from './log-kind.js';
 
 /** A place in one log. Whoever asks has checked the reader's rights. */
 export type PageRequest = {
   readonly context: TenantContext & { readonly projectId: string };
-  readonly executionId: string;
+  readonly logId: string;
   readonly after: number;
   readonly limit: number;
 };
 /** `more`: the page is full, so that more may be stored already. */
-export type EventPage = { readonly events: readonly ReadEvent[]; readonly more: boolean };
+export type EventPage<E> = { readonly events: readonly E[]; readonly more: boolean };
 
-/** What `read_events` is asked: one entry for each page. */
+/** What one query is asked: one entry for each page. */
 export type PageQuery = { readonly id: string; readonly organization: string; readonly project: string; readonly after: number; readonly limit: number; readonly bytes: number };
-export type TenantEventRow = EventRow & { readonly organization_id: string; readonly project_id: string };
-export type ReadRows = (queries: readonly PageQuery[]) => Promise<readonly TenantEventRow[]>;
+export type ReadRows<Row> = (queries: readonly PageQuery[]) => Promise<readonly Row[]>;
 
 /** The stored log cannot be opened: changed data or a missing key. Trying again does not help. */
 export class UnreadableLog extends Error {}
@@ -30,27 +27,27 @@ export const maxPageBytes = 262_144;
 /** Opening events is work for the processor: other requests get their turn in between. */
 const openedPerTurn = 100;
 
-type Waiting = { readonly request: PageRequest; readonly promise: Promise<EventPage>; resolve(page: EventPage): void; reject(error: unknown): void };
+type Waiting<E> = { readonly request: PageRequest; readonly promise: Promise<EventPage<E>>; resolve(page: EventPage<E>): void; reject(error: unknown): void };
 
-/** Every read of event logs in this process: what is asked for while one query runs goes out together in the next. The same page is read once for all who ask. */
-export class EventPages {
-  private waiting = new Map<string, Waiting>();
+/** Every read of one kind of log in this process: what is asked for while one query runs goes out together in the next. The same page is read once for all who ask. */
+export class EventPages<Row extends LogRow, E extends LogEntry> {
+  private waiting = new Map<string, Waiting<E>>();
   private running = false;
   private lastQuery = -minIntervalMs;
 
   constructor(
-    private readonly readRows: ReadRows,
-    private readonly sealing: Sealing,
+    private readonly readRows: ReadRows<Row>,
+    private readonly kind: LogKind<Row, E>,
   ) {}
 
   /** Never answers from a query that had begun before: what is committed now is in the page. */
-  page(request: PageRequest): Promise<EventPage> {
+  page(request: PageRequest): Promise<EventPage<E>> {
     const key = `${logKey(toQuery(request))}:${request.after}:${request.limit}`;
     const same = this.waiting.get(key);
     if (same) return same.promise;
-    const settle: Partial<Waiting> = {};
-    const promise = new Promise<EventPage>((resolve, reject) => Object.assign(settle, { resolve, reject }));
-    this.waiting.set(key, { request, promise, ...(settle as Pick<Waiting, 'resolve' | 'reject'>) });
+    const settle: Partial<Waiting<E>> = {};
+    const promise = new Promise<EventPage<E>>((resolve, reject) => Object.assign(settle, { resolve, reject }));
+    this.waiting.set(key, { request, promise, ...(settle as Pick<Waiting<E>, 'resolve' | 'reject'>) });
     if (!this.running) void this.run();
     return promise;
   }
@@ -77,15 +74,15 @@ export class EventPages {
     }
   }
 
-  private async read(batch: readonly Waiting[]): Promise<void> {
+  private async read(batch: readonly Waiting<E>[]): Promise<void> {
     try {
       const rows = await this.readRows(batch.map(({ request }) => toQuery(request)));
-      const logs = new Map<string, Map<number, EventRow>>();
+      const logs = new Map<string, Map<number, Row>>();
       for (const row of rows) {
-        const key = logKey({ organization: row.organization_id, project: row.project_id, id: row.execution_id });
-        logs.set(key, (logs.get(key) ?? new Map<number, EventRow>()).set(row.sequence, row));
+        const key = logKey({ organization: row.organization_id, project: row.project_id, id: this.kind.idOf(row) });
+        logs.set(key, (logs.get(key) ?? new Map<number, Row>()).set(row.sequence, row));
       }
-      const opened = new Map<EventRow, ReadEvent>();
+      const opened = new Map<Row, E>();
       for (const waiting of batch) await this.answer(waiting, logs.get(logKey(toQuery(waiting.request))), opened);
     } catch (error) {
       for (const { reject } of batch) reject(error);
@@ -93,21 +90,21 @@ export class EventPages {
   }
 
   /** Pages of one log may overlap, and come back as one list of rows: each takes what follows its own cursor without a gap. */
-  private async answer({ request, resolve, reject }: Waiting, log: ReadonlyMap<number, EventRow> | undefined, opened: Map<EventRow, ReadEvent>): Promise<void> {
+  private async answer({ request, resolve, reject }: Waiting<E>, log: ReadonlyMap<number, Row> | undefined, opened: Map<Row, E>): Promise<void> {
     if (!log) {
       resolve({ events: [], more: false });
       return;
     }
     try {
-      const key = await this.sealing.keyOf(request.context.organizationId);
-      const events: ReadEvent[] = [];
+      const open = await this.kind.openerOf(request.context.organizationId);
+      const events: E[] = [];
       let bytes = 0;
       for (let row = log.get(request.after + 1); row && events.length < request.limit && bytes < maxPageBytes; row = log.get(row.sequence + 1)) {
         const known = opened.get(row);
-        const event = known ?? open(() => toReadEvent(key, row as EventRow), request.executionId);
+        const event = known ?? orUnreadable(() => open(row as Row), request.logId);
         if (!known && opened.set(row, event).size % openedPerTurn === 0) await nextTurn();
         events.push(event);
-        bytes += row.body?.length ?? 0;
+        bytes += this.kind.bytesOf(row);
       }
       resolve({ events, more: events.length === request.limit || bytes >= maxPageBytes });
     } catch (error) {
@@ -119,8 +116,8 @@ export class EventPages {
 /** With the tenant: one who asks in another tenant gets nothing of what the owner asked for in the same query. */
 const logKey = ({ organization, project, id }: Pick<PageQuery, 'organization' | 'project' | 'id'>): string => `${organization}:${project}:${id}`;
 
-const toQuery = ({ context, executionId, after, limit }: PageRequest): PageQuery => ({
-  id: executionId,
+const toQuery = ({ context, logId, after, limit }: PageRequest): PageQuery => ({
+  id: logId,
   organization: context.organizationId,
   project: context.projectId,
   after,
@@ -128,10 +125,10 @@ const toQuery = ({ context, executionId, after, limit }: PageRequest): PageQuery
   bytes: maxPageBytes,
 });
 
-function open(read: () => ReadEvent, executionId: string): ReadEvent {
+function orUnreadable<E>(open: () => E, logId: string): E {
   try {
-    return read();
+    return open();
   } catch (cause) {
-    throw new UnreadableLog(`the log of ${executionId} cannot be opened`, { cause });
+    throw new UnreadableLog(`the log of ${logId} cannot be opened`, { cause });
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { UnreadableLog, type EventPage } from './event-pages.js';
+import type { LogEntry } from './log-kind.js';
 import { LogWindow, type WindowLimits } from './log-window.js';
 import type { Reader } from './reader.js';
 
@@ -7,18 +8,18 @@ import type { Reader } from './reader.js';
 const retryMs = 250;
 
 /** A log that somebody reads to its end: its newest events, and the one read that follows its head. */
-export class FollowedLog {
+export class FollowedLog<E extends LogEntry> {
   readonly readers = new Set<Reader>();
-  readonly window: LogWindow;
+  readonly window: LogWindow<E>;
   private changed = false;
   private looking = false;
 
   /** `readAfter` reads what is stored after a sequence; `advanced` gets the readers that have something to read. */
   constructor(
-    readonly executionId: string,
+    readonly id: string,
     head: number,
     limits: WindowLimits,
-    private readonly readAfter: (after: number) => Promise<EventPage>,
+    private readonly readAfter: (after: number) => Promise<EventPage<E>>,
     private readonly advanced: (readers: Iterable<Reader>) => void,
   ) {
     this.window = new LogWindow(head, limits);

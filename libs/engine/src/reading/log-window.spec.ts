@@ -1,9 +1,9 @@
 import { LogWindow } from './log-window.js';
-import type { ReadEvent } from './read-event.js';
+import type { LogEntry } from './log-kind.js';
 
-const event = (sequence: number, bytes = 10): ReadEvent => ({ sequence, at: 0, body: { _tag: 'State', state: 'running' }, json: 'x'.repeat(bytes) });
-const events = (from: number, to: number, bytes = 10): ReadEvent[] => Array.from({ length: to - from + 1 }, (_, index) => event(from + index, bytes));
-const sequences = (found: readonly ReadEvent[] | null): number[] | null => found && found.map(({ sequence }) => sequence);
+const event = (sequence: number, bytes = 10): LogEntry => ({ sequence, json: 'x'.repeat(bytes) });
+const events = (from: number, to: number, bytes = 10): LogEntry[] => Array.from({ length: to - from + 1 }, (_, index) => event(from + index, bytes));
+const sequences = (found: readonly LogEntry[] | null): number[] | null => found && found.map(({ sequence }) => sequence);
 const limits = { events: 5, bytes: 100 };
 
 test('a reader at the head waits; one behind it reads on; one behind the window pages', () => {

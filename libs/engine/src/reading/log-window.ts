@@ -1,4 +1,4 @@
-import type { ReadEvent } from './read-event.js';
+import type { LogEntry } from './log-kind.js';
 
 export type WindowLimits = { readonly events: number; readonly bytes: number };
 
@@ -6,8 +6,8 @@ export type WindowLimits = { readonly events: number; readonly bytes: number };
  * The newest events of one log, without a gap up to `head`. Readers have no buffers of their own: each has a cursor into this window, and one
  * whose next event has left it reads pages of the stored log instead.
  */
-export class LogWindow {
-  private events: ReadEvent[] = [];
+export class LogWindow<E extends LogEntry> {
+  private events: E[] = [];
   private size = 0;
 
   /** `head`: the sequence up to which the log is known. */
@@ -25,14 +25,14 @@ export class LogWindow {
   }
 
   /** What follows the cursor: nothing yet (`[]`), or `null` when it has left the window. */
-  after(cursor: number, limit: number): readonly ReadEvent[] | null {
+  after(cursor: number, limit: number): readonly E[] | null {
     if (cursor >= this.knownTo) return [];
     const start = cursor - this.before();
     return start < 0 ? null : this.events.slice(start, start + limit);
   }
 
   /** The events that follow the head. The oldest leave, so that the limits hold. */
-  append(events: readonly ReadEvent[]): void {
+  append(events: readonly E[]): void {
     const next = events.filter(({ sequence }) => sequence > this.knownTo);
     if (next.length === 0) return;
     if (next[0]?.sequence !== this.knownTo + 1) throw new Error(`a log goes on at ${next[0]?.sequence} after ${this.knownTo}`);
@@ -48,7 +48,7 @@ export class LogWindow {
   }
 
   /** A page that was read of the stored log: what of it joins the window, and has room, serves the next readers. */
-  remember(page: readonly ReadEvent[]): void {
+  remember(page: readonly E[]): void {
     const joining = page.filter(({ sequence }) => sequence <= this.before());
     if (joining.at(-1)?.sequence !== this.before()) return;
     let from = joining.length;

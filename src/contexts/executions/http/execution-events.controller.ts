@@ -40,7 +40,7 @@ export class ExecutionEventsController {
     @Query() { afterSequence, limit }: EventsQuery,
   ): Promise<EventPageView> {
     const execution = await this.readable(identity, executionId, afterSequence);
-    const { events } = await this.hub.readPage({ context: identity.context, executionId, after: afterSequence, limit });
+    const { events } = await this.hub.readPage({ context: identity.context, logId: executionId, after: afterSequence, limit });
     const last = events.at(-1);
     return { items: events.map(toEventView), next: last && last.sequence < execution.sequence ? last.sequence : null };
   }
@@ -114,12 +114,12 @@ export class ExecutionEventsController {
 
   private observation(identity: Identity, { id, sequence, ended_at }: ExecutionRow, afterSequence: number, signal: AbortSignal): Observation {
     const head = { sequence, ended: ended_at !== null };
-    return { context: identity.context, executionId: id, afterSequence, head, signal, recheck: () => this.access.mayStillSee(identity, id) };
+    return { context: identity.context, logId: id, afterSequence, head, signal, recheck: () => this.access.mayStillSee(identity, id) };
   }
 
   private async firstEvents(identity: Identity, execution: ExecutionRow, afterSequence: number, timeoutMs: number, reply: FastifyReply) {
     if (afterSequence < execution.sequence) {
-      const { events } = await this.hub.readPage({ context: identity.context, executionId: execution.id, after: afterSequence, limit: maxLongPollEvents });
+      const { events } = await this.hub.readPage({ context: identity.context, logId: execution.id, after: afterSequence, limit: maxLongPollEvents });
       return events;
     }
     const over = new AbortController();
