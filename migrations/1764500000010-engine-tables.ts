@@ -174,6 +174,8 @@ export class EngineTables1764500000010 implements MigrationInterface {
 
     await q.query(`create index execution_ready on execution (runnable_at) where runnable_at is not null and owner is null`);
     await q.query(`create index execution_owned on execution (owner) where owner is not null`);
+    // What waits for others: where an operator looks for work that nobody wakes.
+    await q.query(`create index execution_parked on execution (id) where ended_at is null and owner is null and runnable_at is null`);
     await q.query(`create index execution_subject on execution (organization_id, project_id, subject_id) where subject_id is not null`);
     await q.query(`create index execution_signal_open on execution_signal (execution_id) where consumed is null`);
 

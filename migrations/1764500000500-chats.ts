@@ -157,20 +157,38 @@ begin
     todos_version = x.todos_version + (p_rows ? 'todos')::int where x.id = c.id;
 end $$`;
 
+/** A turn that waits for its place is let go by the end of the turn that advances. */
+const turnWaker = `
+create function feature_waker_turn(p_ids uuid[]) returns uuid[] language sql stable security definer set search_path = pg_catalog, public as $$
+  select array(select x.id from execution x join chat c on c.id = x.subject_id
+    where x.id = any (p_ids) and x.state = 'queued' and c.running_turn_id is not null and c.running_turn_id::text <> x.cursor->>'turnId')
+$$`;
+
+/** An interrupt is told when the turn that it stops has ended. */
+const interruptWaker = `
+create function feature_waker_interrupt(p_ids uuid[]) returns uuid[] language sql stable security definer set search_path = pg_catalog, public as $$
+  select array(select x.id from execution x join chat c on c.id = x.subject_id where x.id = any (p_ids) and c.running_turn_id::text = x.cursor->>'turnId')
+$$`;
+
 const functions = ['feature_lock_chat(uuid[], boolean)', 'feature_rows_chat(execution, uuid, jsonb)'];
+const wakers = ['feature_waker_turn(uuid[])', 'feature_waker_interrupt(uuid[])'];
 
 export class Chats1764500000500 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
-    for (const sql of [...chat, ...turn, ...input, ...item, lockChats, writeRows]) await q.query(sql);
+    for (const sql of [...chat, ...turn, ...input, ...item, lockChats, writeRows, turnWaker, interruptWaker]) await q.query(sql);
     await q.query(`alter function feature_lock_chat(uuid[], boolean) owner to openbot_engine`);
     for (const name of functions) {
       await q.query(`revoke all on function ${name} from public`);
       await q.query(`grant execute on function ${name} to openbot_worker`);
     }
+    for (const name of wakers) {
+      await q.query(`alter function ${name} owner to openbot_engine`);
+      await q.query(`revoke all on function ${name} from public`);
+    }
   }
 
   async down(q: QueryRunner): Promise<void> {
-    for (const name of functions) await q.query(`drop function ${name}`);
+    for (const name of [...wakers, ...functions]) await q.query(`drop function ${name}`);
     await q.query(`drop table chat_item, chat_input, chat_turn, chat`);
   }
 }

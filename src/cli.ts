@@ -4,10 +4,13 @@ import { loadConfig } from '@platform/config/env.js';
 import type { PreparedConfig } from '@platform/database/prepared-config.js';
 import { readOptions } from '@platform/local/command-options.js';
 import { prepare } from '@platform/local/prepare.js';
-import { configOrFailure, runProgram, type Program } from '@platform/local/program.js';
+import { configOrFailure, describeFailure, runProgram, type Program } from '@platform/local/program.js';
 import { StartFailure } from '@platform/local/start-failure.js';
 
 const prepared = (program: Program): Promise<PreparedConfig> => prepare(configOrFailure(loadConfig()), program);
+
+/** A command answers the exit code where it is not 0. */
+type Command = (args: readonly string[], program: Program) => Promise<number | void>;
 
 async function migrate(args: readonly string[], program: Program): Promise<void> {
   readOptions(args, {});
@@ -37,15 +40,27 @@ async function error([id = '', ...rest]: readonly string[], program: Program): P
   program.progress(await readErrorRecord(await prepared(program), id));
 }
 
-const commands = new Map(Object.entries({ migrate, 'create-organization': createOrganization, error }));
+/** 2 for everything that keeps it from looking: who watches exit codes must not take it for a finding. */
+async function doctor(args: readonly string[], program: Program): Promise<number> {
+  try {
+    const json = args.includes('--json');
+    readOptions(args.filter((arg) => arg !== '--json'), {}); // prettier-ignore
+    const { doctor: examine } = await import('@platform/doctor/doctor-command.js');
+    return await examine(configOrFailure(loadConfig()), json, (text) => program.progress(text));
+  } catch (failure) {
+    process.stderr.write(`OpenBot cannot look. ${describeFailure(failure)}\n`);
+    return 2;
+  }
+}
+
+const commands = new Map<string, Command>(Object.entries({ migrate, 'create-organization': createOrganization, error, doctor }));
 
 void runProgram(async (program) => {
   const [name = '', ...args] = process.argv.slice(2);
   const command = commands.get(name);
   if (!command)
     throw new StartFailure(
-      'The commands are: migrate (brings the database to what this version needs), create-organization --name <name> --owner <name> [--email <address>] (prints the first token), error <err_…> (prints what is behind an error id).',
+      'The commands are: migrate (brings the database to what this version needs), create-organization --name <name> --owner <name> [--email <address>] (prints the first token), error <err_…> (prints what is behind an error id), doctor [--json] (looks for work that needs a person).',
     );
-  await command(args, program);
-  return 'ended';
+  return (await command(args, program)) ?? 0;
 });

@@ -125,6 +125,15 @@ async function start(place: Place, secret: Secret, { folder, progress, busy, set
   }
 }
 
+/** The URL of the PostgreSQL that runs in `folder`, for one who only looks: nothing is started, stopped or made. `null`: none answers there. */
+export async function runningEmbeddedPostgres(folder: string): Promise<string | null> {
+  const secret = await readSecret(join(folder, 'server.json'));
+  if (!secret) return null;
+  const { data } = await dataPlace(folder);
+  const found = await livePostmaster(data);
+  return found && (await answers(found.port, secret.password, data)) ? urlOf(found.port, secret.password, 'openbot') : null;
+}
+
 const failed = (folder: string, why: string): StartFailure =>
   new StartFailure(`The embedded PostgreSQL did not start${why}: see ${join(folder, 'postgres.log')}, or set DATABASE_URL to a PostgreSQL of your own.`);
 

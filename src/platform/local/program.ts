@@ -25,7 +25,7 @@ const sameSignalMs = 1_500;
 const redact = (text: string): string => text.replace(/:\/\/[^\s/@]*@/g, '://');
 
 /** A failure that its reader can remove is one line. What nobody foresaw comes with the place where it happened. */
-const describe = (error: unknown): string => {
+export const describeFailure = (error: unknown): string => {
   if (error instanceof StartFailure) return error.message;
   return redact(error instanceof Error ? (error.stack ?? error.message) : String(error));
 };
@@ -40,9 +40,9 @@ class Stopped extends Error {}
 
 /**
  * Runs an entry point. SIGINT and SIGTERM close what is open and end the process, at any moment of its start too; a second one
- * ends it at once. A start that fails says why in one line and exits with 1. A `start` that returns `ended` ends the process.
+ * ends it at once. A start that fails says why in one line and exits with 1. A `start` that returns a number ends the process with it.
  */
-export async function runProgram(start: (program: Program) => Promise<'runs' | 'ended'>): Promise<void> {
+export async function runProgram(start: (program: Program) => Promise<'runs' | number>): Promise<void> {
   const open: (() => Promise<unknown>)[] = [];
   let stopping = false;
   let toldAt = 0;
@@ -55,18 +55,18 @@ export async function runProgram(start: (program: Program) => Promise<'runs' | '
     onStop: (close) => (open.push(close), goOn()),
     fail: (error) => {
       if (stopping) return;
-      process.stderr.write(`OpenBot stops. ${describe(error)}\n`);
+      process.stderr.write(`OpenBot stops. ${describeFailure(error)}\n`);
       leave(1);
     },
     graceMs: 0,
   };
 
   const closeAll = async (): Promise<void> => {
-    for (let close = open.pop(); close; close = open.pop()) await close().catch((error: unknown) => process.stderr.write(`While stopping: ${describe(error)}\n`));
+    for (let close = open.pop(); close; close = open.pop()) await close().catch((error: unknown) => process.stderr.write(`While stopping: ${describeFailure(error)}\n`));
   };
   // What a library keeps open must not keep the process: everything of ours is closed by then.
   const end = (code: number): void => process.exit(code);
-  let started: Promise<unknown> = Promise.resolve();
+  let started: Promise<'runs' | number> = Promise.resolve('runs');
   const leave = (code: number): void => {
     stopping = true;
     toldAt = performance.now();
@@ -85,12 +85,13 @@ export async function runProgram(start: (program: Program) => Promise<'runs' | '
 
   try {
     started = start(program);
-    if ((await started) === 'runs' || stopping) return;
+    const outcome = await started;
+    if (outcome === 'runs' || stopping) return;
     await closeAll();
-    end(0);
+    end(outcome);
   } catch (error) {
     if (stopping) return;
-    process.stderr.write(`OpenBot cannot start. ${describe(error)}\n`);
+    process.stderr.write(`OpenBot cannot start. ${describeFailure(error)}\n`);
     await closeAll();
     end(1);
   }

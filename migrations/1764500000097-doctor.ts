@@ -1,0 +1,107 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/**
+ * What an operator may ask about the work of all tenants. Every function answers counts and ids and reads indexes up to a limit; each is STABLE, so that
+ * all that it and what it calls read is one snapshot: work that moves meanwhile is never half seen. The engine's role is given the columns that say
+ * where work stands, and none that holds content.
+ */
+const definer = 'language plpgsql stable security definer set search_path = pg_catalog, public set enable_seqscan = off';
+
+/** What one owner holds. */
+const ownedBy = `
+create function doctor_owned_by(p_owner text, p_epoch bigint) returns table (found bigint, examples uuid[]) ${definer} as $$
+begin
+  return query select count(*), (array_agg(x.id order by x.id))[1:5] from execution x where x.owner = p_owner and x.epoch = p_epoch;
+end $$`;
+
+/**
+ * Open work that is neither owned nor ready nor has an instant to wake at, and that nobody will wake. The engine knows its own wakers: an unknown call waits for its
+ * decision. What a workflow is woken by from outside only the workflow knows: its function \`feature_waker_<workflow>(ids)\` (STABLE, owned by
+ * openbot_engine) answers those of the ids that something there will still wake; without it nothing will.
+ */
+const parked = `
+create function doctor_parked(p_limit int) returns table (found bigint, examples uuid[], more boolean) ${definer} as $$
+declare parked uuid[]; woken uuid[]; w record; known uuid[]; waker text;
+begin
+  parked := array(select x.id from execution x where x.ended_at is null and x.owner is null and x.runnable_at is null order by x.id limit p_limit + 1);
+  more := cardinality(parked) > p_limit;
+  parked := parked[1:p_limit];
+  woken := array(select distinct c.execution_id from execution_call c where c.execution_id = any (parked) and c.state = 'unknown' and c.decided is null);
+  for w in select x.workflow, array_agg(x.id) as ids from execution x where x.id = any (parked) and x.state = any ('{queued,waiting}') group by 1 loop
+    waker := 'public.' || quote_ident('feature_waker_' || w.workflow);
+    continue when to_regprocedure(waker || '(uuid[])') is null;
+    execute 'select ' || waker || '($1)' into known using w.ids;
+    woken := woken || known;
+  end loop;
+  return query select count(*), (array_agg(p.id order by p.id))[1:5], more from unnest(parked) p(id) where not p.id = any (woken);
+end $$`;
+
+/** Logs of the newest and of the owned work that do not end where their head says, or have a hole in their last events. */
+const gaps = `
+create function doctor_gaps(p_recent int, p_depth int) returns table (found bigint, examples uuid[]) ${definer} as $$
+begin
+  return query
+  with looked_at as (
+    (select x.id, x.sequence from execution x order by x.id desc limit p_recent)
+    union (select x.id, x.sequence from execution x where x.owner is not null limit p_recent)),
+  broken as (
+    select l.id from looked_at l cross join lateral (select count(*) as events, max(e.sequence) as last from execution_event e where e.execution_id = l.id and e.sequence > l.sequence - p_depth) e
+    where e.events <> least(l.sequence, p_depth) or coalesce(e.last, 0) <> l.sequence)
+  select count(*), (array_agg(b.id order by b.id))[1:5] from broken b;
+end $$`;
+
+/**
+ * Ready work by how long it has waited at most: since its instant, or since the last thing that could have made it ready (its admission, its last event,
+ * an unread signal). \`found\` counts what waits longer than \`p_seconds\`.
+ */
+const ready = `
+create function doctor_ready(p_limit int, p_seconds double precision) returns table (found bigint, examples uuid[], more boolean, oldest_seconds double precision) ${definer} as $$
+begin
+  return query
+  with ready as (select x.id, x.runnable_at, x.created_at from execution x where x.runnable_at <= now() and x.owner is null order by x.runnable_at limit p_limit),
+  aged as (
+    select r.id, extract(epoch from clock_timestamp() - case when r.runnable_at > '-infinity' then r.runnable_at else greatest(r.created_at,
+      (select e.created_at from execution_event e where e.execution_id = r.id order by e.sequence desc limit 1),
+      (select max(s.created_at) from execution_signal s where s.execution_id = r.id and s.consumed is null)) end)::double precision as seconds from ready r)
+  select count(*) filter (where a.seconds > p_seconds), (array_agg(a.id order by a.seconds desc) filter (where a.seconds > p_seconds))[1:5], count(*) = p_limit, max(a.seconds) from aged a;
+end $$`;
+
+/** Calls whose result nobody knows and nobody has decided: their work waits for a person. */
+const unknown = `
+create function doctor_unknown(p_limit int) returns table (found bigint, examples uuid[], more boolean, oldest_seconds double precision) ${definer} as $$
+begin
+  return query
+  with waiting as (select x.id from execution x where x.ended_at is null and x.owner is null and x.runnable_at is null and x.state = 'outcome_unknown' order by x.id limit p_limit),
+  call as (select c.execution_id, c.created_at from execution_call c where c.execution_id in (select w.id from waiting w) and c.state = 'unknown' and c.decided is null)
+  select count(*), (array_agg(distinct c.execution_id))[1:5], (select count(*) = p_limit from waiting), extract(epoch from clock_timestamp() - min(c.created_at))::double precision from call c;
+end $$`;
+
+const functions = ['doctor_owned_by(text, bigint)', 'doctor_parked(int)', 'doctor_gaps(int, int)', 'doctor_ready(int, double precision)', 'doctor_unknown(int)'];
+const columns = {
+  execution_event: 'execution_id, sequence, created_at',
+  execution_call: 'execution_id, state, decided, created_at',
+  execution_signal: 'execution_id, consumed, created_at',
+};
+
+export class Doctor1764500000097 implements MigrationInterface {
+  async up(q: QueryRunner): Promise<void> {
+    for (const [table, readable] of Object.entries(columns)) {
+      await q.query(`create policy ${table}_doctor on ${table} for select to openbot_engine using (true)`);
+      await q.query(`grant select (${readable}) on ${table} to openbot_engine`);
+    }
+    for (const sql of [ownedBy, parked, gaps, ready, unknown]) await q.query(sql);
+    for (const name of functions) {
+      await q.query(`alter function ${name} owner to openbot_engine`);
+      await q.query(`revoke all on function ${name} from public`);
+      await q.query(`grant execute on function ${name} to openbot_worker`);
+    }
+  }
+
+  async down(q: QueryRunner): Promise<void> {
+    for (const name of functions) await q.query(`drop function ${name}`);
+    for (const [table, readable] of Object.entries(columns)) {
+      await q.query(`revoke select (${readable}) on ${table} from openbot_engine`);
+      await q.query(`drop policy ${table}_doctor on ${table}`);
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import type { Owner } from '@engine/owner-watch.js';
+import { toPublicId } from '@platform/ids/typeid.js';
+
+/** Asks the database within its time; each question is a transaction of its own. */
+export type Ask = <R extends object>(text: string, values?: readonly unknown[]) => Promise<R[]>;
+
+export type Seen = { readonly count: number; readonly examples?: readonly string[]; readonly more?: boolean; readonly detail?: string };
+/** `null`: what the check looks at is not there, so that nothing can be wrong with it. */
+export type Check = { readonly name: string; readonly advice: string; readonly look: (ask: Ask, owners: Owners) => Promise<Seen | null> };
+/** Owners of work that did not show life for a whole lease. */
+export type Owners = { readonly lifeless: () => Promise<readonly Owner[]> };
+
+const limit = 10_000;
+/** Ready work that waits longer than this is waiting for a worker, and not for its turn. */
+const patienceSeconds = 60;
+const newest = 200;
+const lastEvents = 1_000;
+/** Beyond both, autovacuum does not keep up: it starts at a fiftieth of the busiest table and a fifth of the others. */
+const deadTuples = 50_000;
+const deadShare = 0.4;
+const hotTables = ['execution', 'execution_event', 'execution_call', 'execution_signal', 'chat', 'chat_turn'];
+
+type Found = { readonly found: string; readonly examples: readonly string[] | null; readonly more?: boolean; readonly oldest_seconds?: number | null };
+
+const executions = (ids: readonly string[] | null): string[] => (ids ?? []).map((id) => toPublicId('execution', id));
+const age = (seconds: number): string => (seconds < 120 ? `${seconds.toFixed(1)} s` : seconds < 7_200 ? `${(seconds / 60).toFixed(0)} min` : `${(seconds / 3_600).toFixed(1)} h`);
+
+function seen([row]: readonly Found[]): Seen {
+  if (!row) throw new Error('a check answered no row');
+  const { oldest_seconds: seconds } = row;
+  return {
+    count: Number(row.found),
+    examples: executions(row.examples),
+    more: row.more ?? false,
+    ...(seconds === null || seconds === undefined ? {} : { detail: `oldest ${age(seconds)}` }),
+  };
+}
+
+async function ownedByLifeless(ask: Ask, owners: Owners): Promise<Seen> {
+  const all = await owners.lifeless();
+  const held = await Promise.all(all.map(async ({ owner, epoch }) => seen(await ask<Found>('select * from doctor_owned_by($1, $2)', [owner, epoch]))));
+  const count = held.reduce((sum, each) => sum + each.count, 0);
+  return { count, examples: held.flatMap(({ examples = [] }) => examples).slice(0, 5), ...(count > 0 ? { detail: `owners: ${all.map(({ owner }) => owner).join(', ')}` } : {}) };
+}
+
+type TableFigures = { readonly name: string; readonly live: string; readonly dead: string; readonly updated: string; readonly hot: string };
+
+async function tables(ask: Ask): Promise<Seen> {
+  const rows = await ask<TableFigures>(
+    `select relname as name, n_live_tup as live, n_dead_tup as dead, n_tup_upd as updated, n_tup_hot_upd as hot from pg_stat_user_tables where schemaname = 'public' and relname = any ($1) order by n_dead_tup desc`,
+    [hotTables],
+  );
+  const behind = rows.filter(({ live, dead }) => Number(dead) > deadTuples && Number(dead) > deadShare * Number(live));
+  const hot = rows.filter(({ updated }) => Number(updated) > 0).map(({ name, updated, hot: share }) => `${name} ${Math.round((100 * Number(share)) / Number(updated))} %`);
+  const dead = rows.reduce((sum, row) => sum + Number(row.dead), 0);
+  return { count: behind.length, examples: behind.map(({ name }) => name).slice(0, 5), detail: `${dead} dead tuples${hot.length > 0 ? `; HOT updates: ${hot.join(', ')}` : ''}` };
+}
+
+/** Everything that the database alone can answer, in the order in which a person should read it. */
+export const checks: readonly Check[] = [
+  {
+    name: 'running-without-live-owner',
+    advice: 'Another node takes this work over within a lease: if the count stays, start a worker on this database or look why the running ones cannot reach it.',
+    look: ownedByLifeless,
+  },
+  {
+    name: 'waiting-without-waker',
+    advice: 'Nothing will ever wake this work: cancel each execution, and report it as a fault with the ids and the version.',
+    look: async (ask) => seen(await ask<Found>('select * from doctor_parked($1)', [limit])),
+  },
+  {
+    name: 'sequence-gaps',
+    advice: 'Events are missing behind their heads: look whether the database was restored or failed over without its last commits, and compare with a backup.',
+    look: async (ask) => seen(await ask<Found>('select * from doctor_gaps($1, $2)', [newest, lastEvents])),
+  },
+  {
+    name: 'oldest-ready',
+    advice: `Work has been ready for more than ${patienceSeconds} s and nobody claims it: start a worker of the version that knows it, or add slots and workers.`,
+    look: async (ask) => seen(await ask<Found>('select * from doctor_ready($1, $2)', [limit, patienceSeconds])),
+  },
+  {
+    name: 'unknown-calls',
+    advice: 'Nobody knows whether these calls took effect outside: look there, then settle each with POST /v1/executions/<id>/decisions.',
+    look: async (ask) => seen(await ask<Found>('select * from doctor_unknown($1)', [limit])),
+  },
+  {
+    name: 'dead-tuples',
+    advice: 'Autovacuum does not keep up with these tables: look for a transaction or replication slot that has been open for long, then run VACUUM on them.',
+    look: tables,
+  },
+];

@@ -1,0 +1,227 @@
+import { Pool } from 'pg';
+import { v7 as uuidv7 } from 'uuid';
+import { toPublicId } from '@platform/ids/typeid.js';
+import { exitCodeOf, type Finding, type Report } from '@platform/doctor/finding.js';
+import { printReport } from '@platform/doctor/print-report.js';
+import { runDoctor } from '@platform/doctor/run-doctor.js';
+import { openTestDatabase, type TestDatabase } from '@test/support/database.js';
+import { admit, newTenant, rowsOf, startEngine } from '@test/support/engine.js';
+import { eventually } from '@test/support/eventually.js';
+import { BusyHandler, BusySaga } from './busy-work.js';
+
+const leaseMs = 600;
+const tenant = newTenant();
+let database: TestDatabase;
+let superuser: Pool;
+
+beforeAll(async () => {
+  database = await openTestDatabase();
+  superuser = new Pool({ connectionString: database.url });
+});
+afterEach(() => superuser.query('truncate execution, execution_event, execution_call, execution_signal, node'));
+afterAll(async () => {
+  await superuser.end();
+  await database.close();
+});
+
+const look = (): Promise<Report> => runDoctor({ url: database.workerUrl, leaseMs });
+const faults = ({ findings }: Report): Finding[] => findings.filter(({ verdict }) => verdict !== 'well' && verdict !== 'unasked');
+const set = (id: string, what: string) => superuser.query(`update execution set ${what} where id = $1`, [id]);
+const owned = (owner: string, epoch: number) => `owner = '${owner}', epoch = ${epoch}, claim_id = gen_random_uuid(), generation = 1, state = 'running', runnable_at = null`;
+
+/** Plants one fault and answers the id that must be named, or the name of what is. */
+const planted: readonly [check: string, fault: string, plant: () => Promise<string>][] = [
+  [
+    'running-without-live-owner',
+    'its owner is no node',
+    async () => {
+      const id = await admit(database, tenant, 'ghostly');
+      await set(id, owned('ghost', 1));
+      return id;
+    },
+  ],
+  [
+    'running-without-live-owner',
+    'its owner came back under another epoch',
+    async () => {
+      const id = await admit(database, tenant, 'ghostly');
+      await superuser.query(`insert into node (name, epoch) values ('again', 2)`);
+      await set(id, owned('again', 1));
+      return id;
+    },
+  ],
+  [
+    'running-without-live-owner',
+    'its owner does not beat',
+    async () => {
+      const id = await admit(database, tenant, 'ghostly');
+      await superuser.query(`insert into node (name, epoch, beat) values ('frozen', 1, 41)`);
+      await set(id, owned('frozen', 1));
+      return id;
+    },
+  ],
+  ['waiting-without-waker', 'it was never made ready', () => admit(database, tenant, 'forgotten', {}, { ready: false })],
+  [
+    'waiting-without-waker',
+    'its calls are settled, and it was told by no signal',
+    async () => {
+      const id = await admit(database, tenant, 'forgotten');
+      await set(id, `state = 'outcome_unknown', runnable_at = null`);
+      await plantCall(id, `'unknown', 'stop'`);
+      return id;
+    },
+  ],
+  [
+    'waiting-without-waker',
+    'the turn that it waits for does not advance',
+    async () => {
+      const id = await admit(database, tenant, 'turn', { turnId: uuidv7() }, { ready: false, subjectId: uuidv7() });
+      return id;
+    },
+  ],
+  [
+    'sequence-gaps',
+    'an event is missing',
+    async () => {
+      const id = await finishedWork();
+      await superuser.query('delete from execution_event where execution_id = $1 and sequence = 2', [id]);
+      return id;
+    },
+  ],
+  [
+    'sequence-gaps',
+    'the last event is missing',
+    async () => {
+      const id = await finishedWork();
+      await superuser.query('delete from execution_event e using execution x where x.id = $1 and e.execution_id = x.id and e.sequence = x.sequence', [id]);
+      return id;
+    },
+  ],
+  [
+    'oldest-ready',
+    'nobody claims it',
+    async () => {
+      const id = await admit(database, tenant, 'unclaimed');
+      await set(id, `created_at = clock_timestamp() - interval '5 minutes'`);
+      await superuser.query(`update execution_event set created_at = clock_timestamp() - interval '3 minutes' where execution_id = $1`, [id]);
+      return id;
+    },
+  ],
+  [
+    'oldest-ready',
+    'its instant passed long ago',
+    async () => {
+      const id = await admit(database, tenant, 'unclaimed');
+      await set(id, `state = 'waiting', runnable_at = clock_timestamp() - interval '2 hours'`);
+      return id;
+    },
+  ],
+  [
+    'unknown-calls',
+    'a person must decide',
+    async () => {
+      const id = await admit(database, tenant, 'undecided');
+      await set(id, `state = 'outcome_unknown', runnable_at = null`);
+      await plantCall(id, `'unknown', null`);
+      return id;
+    },
+  ],
+  [
+    'dead-tuples',
+    'autovacuum does not keep up',
+    async () => {
+      await superuser.query('alter table execution_signal set (autovacuum_enabled = off)');
+      const id = uuidv7();
+      await superuser.query(
+        `insert into execution_signal (execution_id, name, number, organization_id, project_id) select $1, 'planted', n, $2, $3 from generate_series(1, 60000) n`,
+        [id, tenant.organizationId, tenant.projectId],
+      );
+      await superuser.query('delete from execution_signal where execution_id = $1', [id]);
+      await eventually(
+        () => rowsOf<{ dead: number }>(superuser, `select n_dead_tup::int as dead from pg_stat_user_tables where relname = 'execution_signal'`),
+        ([row]) => (row?.dead ?? 0) >= 60_000,
+      );
+      return 'execution_signal';
+    },
+  ],
+];
+
+const plantCall = (id: string, stateAndDecision: string) =>
+  superuser.query(
+    `insert into execution_call (execution_id, step, name, attempt, organization_id, project_id, generation, kind, safety, provider_key, state, decided)
+     values ($1, 1, 'tool:0', 1, $2, $3, 1, 'tool', 'unproven', 'key', ${stateAndDecision})`,
+    [id, tenant.organizationId, tenant.projectId],
+  );
+
+async function finishedWork(): Promise<string> {
+  const harness = await startEngine(database, [BusySaga, BusyHandler]);
+  try {
+    const id = await admit(database, tenant, 'busy', { steps: 3, done: 0, rests: false });
+    await eventually(
+      () => rowsOf(superuser, 'select 1 from execution where id = $1 and ended_at is not null', [id]),
+      (found) => found.length === 1,
+    );
+    return id;
+  } finally {
+    await harness.stop();
+  }
+}
+
+test.each(planted)('%s is found: %s', async (check, _, plant) => {
+  const name = await plant();
+  const report = await look();
+  expect(faults(report)).toMatchObject([{ name: check, verdict: 'act', count: 1 }]);
+  expect(faults(report)[0]?.examples).toEqual([name.includes('-') ? toPublicId('execution', name) : name]);
+  expect(exitCodeOf(report)).toBe(1);
+  expect(printReport(report)).toContain(faults(report)[0]!.advice);
+});
+
+test('nothing is found in a healthy database whose nodes are busy', async () => {
+  const nodes = await Promise.all(
+    ['one', 'two'].map((node) => startEngine(database, [BusySaga, BusyHandler], { node, leaseMs, slots: 30, connection: { connectionString: database.workerUrl } })),
+  );
+  try {
+    const ids: string[] = [];
+    for (let index = 0; index < 60; index += 1) ids.push(await admit(database, tenant, 'busy', { steps: 20, done: 0, rests: index % 2 === 0 }));
+    const open = async (): Promise<number> => (await rowsOf(superuser, 'select 1 from execution where ended_at is null')).length;
+    let looks = 0;
+    for (let left = ids.length; left > 0; left = await open()) {
+      const report = await look();
+      expect(faults(report)).toEqual([]);
+      expect(exitCodeOf(report)).toBe(0);
+      looks += 1;
+    }
+    expect(looks).toBeGreaterThan(1);
+    expect(await rowsOf(superuser, `select state, count(*)::int as count from execution group by 1`)).toEqual([{ state: 'completed', count: 60 }]);
+  } finally {
+    for (const node of nodes) await node.stop();
+  }
+});
+
+test('work that its workflow says will be woken from outside is no fault, and only that', async () => {
+  const [waits, forgotten] = [await admit(database, tenant, 'knocked', {}, { ready: false }), await admit(database, tenant, 'knocked', { deaf: true }, { ready: false })];
+  await superuser.query(`create function feature_waker_knocked(p_ids uuid[]) returns uuid[] language sql stable security definer set search_path = pg_catalog, public as $$
+    select array(select x.id from execution x where x.id = any (p_ids) and not x.cursor ? 'deaf') $$`);
+  await superuser.query('alter function feature_waker_knocked(uuid[]) owner to openbot_engine');
+  expect(faults(await look())).toMatchObject([{ name: 'waiting-without-waker', count: 1, examples: [toPublicId('execution', forgotten)] }]);
+  await set(forgotten, `runnable_at = 'infinity'`);
+  expect(faults(await look())).toEqual([]);
+  expect(waits).not.toBe(forgotten);
+});
+
+test('a question without an answer is told apart from a finding, and from a database that is not there', async () => {
+  await superuser.query('alter function doctor_unknown(int) rename to doctor_hidden');
+  const report = await look();
+  await superuser.query('alter function doctor_hidden(int) rename to doctor_unknown');
+  expect(faults(report)).toMatchObject([{ name: 'unknown-calls', verdict: 'unseen', detail: 'no answer: 42883' }]);
+  expect(exitCodeOf(report)).toBe(2);
+  await expect(runDoctor({ url: database.workerUrl.replace(/\/[^/]*$/, '/absent'), leaseMs })).rejects.toThrow();
+});
+
+test('an operator asks as the worker: the API may not ask, and the engine may read no content', async () => {
+  await expect(database.api.query('select * from doctor_parked(1)')).rejects.toMatchObject({ code: '42501' });
+  for (const column of ['execution_event.body', 'execution_call.input', 'execution_call.result', 'execution_signal.body']) {
+    const [table, name] = column.split('.');
+    expect(await rowsOf(superuser, `select has_column_privilege('openbot_engine', $1, $2, 'select') as may`, [table, name])).toEqual([{ may: false }]);
+  }
+});
