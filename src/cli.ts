@@ -44,7 +44,8 @@ async function error([id = '', ...rest]: readonly string[], program: Program): P
 async function doctor(args: readonly string[], program: Program): Promise<number> {
   try {
     const json = args.includes('--json');
-    readOptions(args.filter((arg) => arg !== '--json'), {}); // prettier-ignore
+    const others = args.filter((arg) => arg !== '--json');
+    readOptions(others, {});
     const { doctor: examine } = await import('@platform/doctor/doctor-command.js');
     return await examine(configOrFailure(loadConfig()), json, (text) => program.progress(text));
   } catch (failure) {

@@ -98,6 +98,31 @@ test('neither login finds a record without its organization, and the owner does'
   }
 });
 
+test('doctor: 0 while all is well, 1 with the ids of what is not, 2 where it cannot look', async () => {
+  const well = await run('doctor');
+  expect(well).toMatchObject({ code: 0, errors: '' });
+  expect(well.out).toMatch(/All is well\.\n$/);
+
+  const id = '0198c0de-0000-7abc-8def-0123456789ab';
+  const outside = new Client({ connectionString: database.url });
+  await outside.connect();
+  const seen = async (): Promise<Ended> => {
+    try {
+      await outside.query(`insert into execution (id, organization_id, project_id, workflow, workflow_version, sequence) values ($1, $1, $1, 'forgotten', 1, 0)`, [id]);
+      return await run('doctor', '--json');
+    } finally {
+      await outside.query('delete from execution where id = $1', [id]);
+      await outside.end();
+    }
+  };
+  const found = await seen();
+  expect(found).toMatchObject({ code: 1, errors: '' });
+  const { findings } = JSON.parse(found.out) as { findings: { name: string; verdict: string }[] };
+  expect(findings.filter(({ verdict }) => verdict === 'act')).toMatchObject([{ name: 'waiting-without-waker', count: 1, examples: [toPublicId('execution', id)] }]);
+
+  expect(await run('doctor', '--all')).toMatchObject({ code: 2, out: '', errors: expect.stringMatching(/^OpenBot cannot look\. --all is not known[^\n]*\n$/) as string });
+});
+
 const missing = toPublicId('error', '0198c0de-0000-7abc-8def-0123456789ab');
 test.each([
   ['no name', ['create-organization', '--owner', 'Ada'], /--name is missing/],
@@ -111,7 +136,7 @@ test.each([
   ['no error id', ['error'], /The error id is not one/],
   ['another id', ['error', missing.replace('err_', 'bot_')], /The error id is not one/],
   ['an error that is not there', ['error', missing], /There is no error record err_/],
-  ['no command', [], /The commands are: migrate .*create-organization .*error /],
+  ['no command', [], /The commands are: migrate .*create-organization .*error .*doctor /],
 ])('%s: one line names it, and the exit code is 1', async (_, args, line) => {
   const before = await organizations();
   const { code, out, errors } = await run(...args);

@@ -253,6 +253,7 @@ constraint execution_pkey PRIMARY KEY (id)
 constraint execution_state_known CHECK (state = ANY ('{queued,running,waiting,cancelling,outcome_unknown,completed,failed,cancelled,interrupted}'::text[]))
 INDEX execution_member ON public.execution USING btree (organization_id, project_id, member_id, id) WHERE (member_id IS NOT NULL)
 INDEX execution_owned ON public.execution USING btree (owner) WHERE (owner IS NOT NULL)
+INDEX execution_parked ON public.execution USING btree (id) WHERE ((ended_at IS NULL) AND (owner IS NULL) AND (runnable_at IS NULL))
 INDEX execution_ready ON public.execution USING btree (runnable_at) WHERE ((runnable_at IS NOT NULL) AND (owner IS NULL))
 INDEX execution_subject ON public.execution USING btree (organization_id, project_id, subject_id) WHERE (subject_id IS NOT NULL)
 policy execution_engine permissive for all to openbot_engine
@@ -266,6 +267,7 @@ grant select, update to openbot_engine;
 
 table execution_call owner openbot_owner row security forced with (fillfactor=80)
   execution_id uuid not null
+    grant select to openbot_engine
   step integer not null
   name text not null
   attempt integer not null
@@ -276,18 +278,24 @@ table execution_call owner openbot_owner row security forced with (fillfactor=80
   safety text not null
   provider_key text not null
   state text not null
+    grant select to openbot_engine
   late boolean not null default false
   decided text
+    grant select to openbot_engine
   input bytea
   result bytea
   failure_category text
   error_id uuid
   created_at timestamp with time zone not null default clock_timestamp()
+    grant select to openbot_engine
   ended_at timestamp with time zone
 constraint execution_call_decision_known CHECK (decided = ANY ('{stop,retry,result}'::text[]))
 constraint execution_call_pkey PRIMARY KEY (execution_id, step, name, attempt)
 constraint execution_call_safety_known CHECK (safety = ANY ('{repeatable,keyed,unproven}'::text[]))
 constraint execution_call_state_known CHECK (state = ANY ('{intent,sending,succeeded,failed,unknown,abandoned}'::text[]))
+policy execution_call_doctor permissive for select to openbot_engine
+  using true
+  with check 
 policy execution_call_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
@@ -308,7 +316,9 @@ grant delete, insert, select, update to openbot_app;
 
 table execution_event owner openbot_owner row security forced
   execution_id uuid not null
+    grant select to openbot_engine
   sequence integer not null
+    grant select to openbot_engine
   organization_id uuid not null
   project_id uuid not null
   claim_id uuid
@@ -320,7 +330,11 @@ table execution_event owner openbot_owner row security forced
   state text
   body bytea
   created_at timestamp with time zone not null default clock_timestamp()
+    grant select to openbot_engine
 constraint execution_event_pkey PRIMARY KEY (execution_id, sequence)
+policy execution_event_doctor permissive for select to openbot_engine
+  using true
+  with check 
 policy execution_event_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
@@ -328,15 +342,21 @@ grant delete, insert, select, update to openbot_app;
 
 table execution_signal owner openbot_owner row security forced
   execution_id uuid not null
+    grant select to openbot_engine
   name text not null
   number integer not null
   organization_id uuid not null
   project_id uuid not null
   body bytea
   consumed integer
+    grant select to openbot_engine
   created_at timestamp with time zone not null default clock_timestamp()
+    grant select to openbot_engine
 constraint execution_signal_pkey PRIMARY KEY (execution_id, name, number)
 INDEX execution_signal_open ON public.execution_signal USING btree (execution_id) WHERE (consumed IS NULL)
+policy execution_signal_doctor permissive for select to openbot_engine
+  using true
+  with check 
 policy execution_signal_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
@@ -839,6 +859,103 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_app;
 
+CREATE OR REPLACE FUNCTION public.doctor_gaps(p_recent integer, p_depth integer)
+ RETURNS TABLE(found bigint, examples uuid[])
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  return query
+  with looked_at as (
+    (select x.id, x.sequence from execution x order by x.id desc limit p_recent)
+    union (select x.id, x.sequence from execution x where x.owner is not null limit p_recent)),
+  broken as (
+    select l.id from looked_at l cross join lateral (select count(*) as events, max(e.sequence) as last from execution_event e where e.execution_id = l.id and e.sequence > l.sequence - p_depth) e
+    where e.events <> least(l.sequence, p_depth) or coalesce(e.last, 0) <> l.sequence)
+  select count(*), (array_agg(b.id order by b.id))[1:5] from broken b;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.doctor_owned_by(p_owner text, p_epoch bigint)
+ RETURNS TABLE(found bigint, examples uuid[])
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  return query select count(*), (array_agg(x.id order by x.id))[1:5] from execution x where x.owner = p_owner and x.epoch = p_epoch;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.doctor_parked(p_limit integer)
+ RETURNS TABLE(found bigint, examples uuid[], more boolean)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare parked uuid[]; woken uuid[]; w record; known uuid[]; waker text;
+begin
+  parked := array(select x.id from execution x where x.ended_at is null and x.owner is null and x.runnable_at is null order by x.id limit p_limit + 1);
+  more := cardinality(parked) > p_limit;
+  parked := parked[1:p_limit];
+  woken := array(select distinct c.execution_id from execution_call c where c.execution_id = any (parked) and c.state = 'unknown' and c.decided is null);
+  for w in select x.workflow, array_agg(x.id) as ids from execution x where x.id = any (parked) and x.state = any ('{queued,waiting}') group by 1 loop
+    waker := 'public.' || quote_ident('feature_waker_' || w.workflow);
+    continue when to_regprocedure(waker || '(uuid[])') is null;
+    execute 'select ' || waker || '($1)' into known using w.ids;
+    woken := woken || known;
+  end loop;
+  return query select count(*), (array_agg(p.id order by p.id))[1:5], more from unnest(parked) p(id) where not p.id = any (woken);
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.doctor_ready(p_limit integer, p_seconds double precision)
+ RETURNS TABLE(found bigint, examples uuid[], more boolean, oldest_seconds double precision)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  return query
+  with ready as (select x.id, x.runnable_at, x.created_at from execution x where x.runnable_at <= now() and x.owner is null order by x.runnable_at limit p_limit),
+  aged as (
+    select r.id, extract(epoch from clock_timestamp() - case when r.runnable_at > '-infinity' then r.runnable_at else greatest(r.created_at,
+      (select e.created_at from execution_event e where e.execution_id = r.id order by e.sequence desc limit 1),
+      (select max(s.created_at) from execution_signal s where s.execution_id = r.id and s.consumed is null)) end)::double precision as seconds from ready r)
+  select count(*) filter (where a.seconds > p_seconds), (array_agg(a.id order by a.seconds desc) filter (where a.seconds > p_seconds))[1:5], count(*) = p_limit, max(a.seconds) from aged a;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.doctor_unknown(p_limit integer)
+ RETURNS TABLE(found bigint, examples uuid[], more boolean, oldest_seconds double precision)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  return query
+  with waiting as (select x.id from execution x where x.ended_at is null and x.owner is null and x.runnable_at is null and x.state = 'outcome_unknown' order by x.id limit p_limit),
+  call as (select c.execution_id, c.created_at from execution_call c where c.execution_id in (select w.id from waiting w) and c.state = 'unknown' and c.decided is null)
+  select count(*), (array_agg(distinct c.execution_id))[1:5], (select count(*) = p_limit from waiting), extract(epoch from clock_timestamp() - min(c.created_at))::double precision from call c;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.feature_lock_chat(p_ids uuid[], p_skip boolean)
  RETURNS uuid[]
  LANGUAGE plpgsql
@@ -885,6 +1002,29 @@ end $function$
 
 owner openbot_owner;
 grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.feature_waker_interrupt(p_ids uuid[])
+ RETURNS uuid[]
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+  select array(select x.id from execution x join chat c on c.id = x.subject_id where x.id = any (p_ids) and c.running_turn_id::text = x.cursor->>'turnId')
+$function$
+
+owner openbot_engine;
+
+CREATE OR REPLACE FUNCTION public.feature_waker_turn(p_ids uuid[])
+ RETURNS uuid[]
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+  select array(select x.id from execution x join chat c on c.id = x.subject_id
+    where x.id = any (p_ids) and x.state = 'queued' and c.running_turn_id is not null and c.running_turn_id::text <> x.cursor->>'turnId')
+$function$
+
+owner openbot_engine;
 
 CREATE OR REPLACE FUNCTION public.fence_holds(h execution, i commit_item)
  RETURNS boolean
