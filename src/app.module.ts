@@ -28,7 +28,7 @@ export class AppModule {
       DatabaseModule.register(config),
       CqrsModule.forRoot(),
       SecretsModule,
-      WakeModule,
+      WakeModule.register(config),
       ObservabilityModule,
       EgressModule,
       IdentityModule,

@@ -49,10 +49,16 @@ export class Engine {
   /** Throws `NodeNameTaken` when another live process has the name. */
   async start(): Promise<void> {
     await this.takeOffice();
-    this.unsubscribe = this.host.wake.subscribe((hint) => {
-      if (hint === 'all') this.runner?.wake();
-      else for (const id of hint) this.runner?.look(id, this.publishing);
+    const { wake } = this.host;
+    const stopListening = wake.subscribe((hint) => {
+      // What an own fiber committed, it knows.
+      if (!this.publishing) this.runner?.look(hint);
     });
+    const stopWorking = wake.offerTo((hint) => this.runner?.seesTo(hint) ?? false);
+    this.unsubscribe = () => {
+      stopListening();
+      stopWorking();
+    };
   }
 
   get running(): number {

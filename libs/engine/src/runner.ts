@@ -8,6 +8,7 @@ import type { NodeLiveness } from './node-liveness.js';
 import { OwnerWatch, type NodeBeat, type Owner } from './owner-watch.js';
 import type { OrganizationKey, Sealing } from './sealing.js';
 import { isPassingStorageError } from './storage-errors.js';
+import type { Hint } from './wake-channel.js';
 
 export type RunnerOptions = { readonly slots: number; readonly leaseMs: number; readonly graceMs: number };
 export type RunnerDeps = Omit<FiberDeps, 'isDraining'> & {
@@ -58,11 +59,16 @@ export class Runner {
     return this.held.size;
   }
 
-  /** A hint: this execution may be ready, or something about it changed. */
-  look(executionId: string, fromOwnFiber: boolean): void {
-    if (this.executions.has(executionId)) {
-      if (!fromOwnFiber) this.watchOwned().catch((error: unknown) => this.deps.report(error, 'watch_failed'));
-    } else this.wake();
+  /** Something about these executions changed: what runs here is looked at. */
+  look(hint: Hint): void {
+    if (hint === 'all' || hint.some((id) => this.executions.has(id))) this.watchOwned().catch((error: unknown) => this.deps.report(error, 'watch_failed'));
+  }
+
+  /** Some of these may be ready. Answers whether this node takes them: not when its slots are full, and not when it leaves. */
+  seesTo(hint: Hint): boolean {
+    const runsAll = hint !== 'all' && hint.every((id) => this.executions.has(id));
+    if (!runsAll) this.wake();
+    return !this.draining && !this.stopped && (runsAll || this.held.size < this.options.slots);
   }
 
   wake(): void {

@@ -8,6 +8,14 @@ export type Hint = readonly string[] | 'all';
 export abstract class WakeChannel {
   /** After the commit, never inside it. Returns at once; own listeners hear it in this process without the database. */
   abstract publish(executionIds: readonly string[]): void;
-  /** Listeners return at once as well. Answers the way to stop listening. */
+  /** For who runs or reads executions: every process hears. Listeners return at once as well. Answers the way to stop listening. */
   abstract subscribe(listener: (hint: Hint) => void): () => void;
+
+  /**
+   * For who claims work. The listener answers whether its process sees to it: a channel that can tell one process alone asks the next one only
+   * where the answer is no. A channel that cannot tells everybody, and needs no answer.
+   */
+  offerTo(worker: (hint: Hint) => boolean): () => void {
+    return this.subscribe((hint) => void worker(hint));
+  }
 }

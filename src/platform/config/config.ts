@@ -25,8 +25,10 @@ export class Config {
   readonly graceMs: number;
   /** `OPENBOT_WORKER_SLOTS`, default 200: executions advanced at once. */
   readonly workerSlots: number;
-  /** `WAKE`: `notify` (default) or `none`: polling alone. */
-  readonly wake: 'notify' | 'none';
+  /** `WAKE`: `redis` (default with `REDIS_URL`), `notify` (default without) or `none`: polling alone. */
+  readonly wake: 'redis' | 'notify' | 'none';
+  /** `REDIS_URL`: carries hints between nodes and nothing that is needed. */
+  readonly redisUrl: string | null;
   /** `OPENBOT_DEBUG_POINT`: a named point at which the process stops itself; for recovery tests, refused in production. */
   readonly debugPoint: string | null;
   /** `OPENAI_API_KEY`, `OPENAI_BASE_URL`, `OPENAI_MODEL`, `OPENAI_API` (`responses` or `chat`). */

@@ -20,6 +20,7 @@ test('an empty environment is development with everything embedded', () => {
     encryptionKeys: [],
     roles: { api: true, worker: true },
     wake: 'notify',
+    redisUrl: null,
     leaseMs: 10_000,
     openai: null,
   });
@@ -60,6 +61,9 @@ test.each<[rule: string, variable: string, env: Environment]>([
   ['a key is used once', 'OPENBOT_ENCRYPTION_KEYS', { OPENBOT_ENCRYPTION_KEYS: `a:${key(1)},b:${key(1)}` }],
   ['a role is known', 'OPENBOT_ROLES', { OPENBOT_ROLES: `api,${secret}` }],
   ['a wake channel is known', 'WAKE', { WAKE: secret }],
+  ['a Redis is reached by its own protocol', 'REDIS_URL', { REDIS_URL: `http://u:${secret}@h` }],
+  ['a Redis URL has no parameters', 'REDIS_URL', { REDIS_URL: `redis://u:${secret}@h?family=6` }],
+  ['waking by Redis has one', 'REDIS_URL', { WAKE: 'redis' }],
   ['a log level is known', 'OPENBOT_LOG_LEVEL', { OPENBOT_LOG_LEVEL: secret }],
   ['an API of OpenAI is known', 'OPENAI_API', { OPENAI_API: secret }],
   ['a provider is reached over HTTP', 'ANTHROPIC_BASE_URL', { ANTHROPIC_BASE_URL: `ftp://${secret}` }],
@@ -78,6 +82,15 @@ test.each<[rule: string, variable: string, env: Environment]>([
   const loaded = loadConfig(env);
   expect(loaded).toMatchObject({ ok: false, failure: { _tag: 'BadVariable', variable } });
   expect(JSON.stringify(loaded)).not.toContain(secret);
+});
+
+test.each([
+  [{ REDIS_URL: 'redis://h' }, 'redis'],
+  [{ REDIS_URL: 'rediss://u:p@h:6380/2' }, 'redis'],
+  [{ REDIS_URL: 'redis://h', WAKE: 'notify' }, 'notify'],
+  [{ REDIS_URL: 'redis://h', WAKE: 'none' }, 'none'],
+])('%j wakes by %s', (env, wake) => {
+  expect(load(env)).toMatchObject({ wake, redisUrl: env.REDIS_URL });
 });
 
 test('the variables that Kubernetes makes of a service named openbot are left alone', () => {

@@ -18,7 +18,7 @@ class Refused extends Error {
 
 /** Every variable that the program reads. An `OPENBOT_` one that is not here is a typing error that would be obeyed by nobody. */
 const known = [
-  'NODE_ENV', 'PORT', 'HOST', 'WAKE', 'DATABASE_URL', 'DATABASE_API_URL', 'DATABASE_WORKER_URL', 'DATABASE_API_CONNECTIONS', 'DATABASE_WORKER_CONNECTIONS',
+  'NODE_ENV', 'PORT', 'HOST', 'WAKE', 'REDIS_URL', 'DATABASE_URL', 'DATABASE_API_URL', 'DATABASE_WORKER_URL', 'DATABASE_API_CONNECTIONS', 'DATABASE_WORKER_CONNECTIONS',
   'OPENBOT_ENCRYPTION_KEYS', 'OPENBOT_ROLES', 'OPENBOT_NODE', 'OPENBOT_LEASE_MS', 'OPENBOT_GRACE_MS', 'OPENBOT_WORKER_SLOTS', 'OPENBOT_DEBUG_POINT', 'OPENBOT_EGRESS_ALLOW', 'OPENBOT_LOG_LEVEL',
   'OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_MODEL', 'OPENAI_API', 'ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_MODEL',
 ] as const; // prettier-ignore
@@ -67,6 +67,21 @@ const databaseUrl = (env: Environment, variable: Variable): string | null => {
   if (searchParams.has('options')) throw new Refused(variable, 'must not have the parameter "options"');
   return value;
 };
+
+const redisUrl = (env: Environment): string | null => {
+  const value = url(env, 'REDIS_URL', ['redis:', 'rediss:']);
+  // The client would take parameters for settings of its own, and prefer them to ours.
+  if (value !== null && new URL(value).search !== '') throw new Refused('REDIS_URL', 'must not have parameters: redis://user:password@host:6379/0');
+  return value;
+};
+
+/** Where there is a Redis, it was given for this. */
+function wake(env: Environment): Pick<Config, 'wake' | 'redisUrl'> {
+  const address = redisUrl(env);
+  const channel = oneOf(env, 'WAKE', ['redis', 'notify', 'none'], address === null ? 'notify' : 'redis');
+  if (channel === 'redis' && address === null) throw new Refused('REDIS_URL', 'must be set when WAKE is redis');
+  return { wake: channel, redisUrl: address };
+}
 
 function encryptionKeys(env: Environment): Config['encryptionKeys'] {
   const expected = 'must be a comma separated list of <id>:<base64 of 32 bytes>, with ids of 1 to 32 letters, digits, "-" or "_"';
@@ -140,7 +155,7 @@ function readAll(env: Environment): Config {
     leaseMs,
     graceMs: integer(env, 'OPENBOT_GRACE_MS', 25_000, 0, 3_600_000),
     workerSlots: integer(env, 'OPENBOT_WORKER_SLOTS', 200, 1, 10_000),
-    wake: oneOf(env, 'WAKE', ['notify', 'none'], 'notify'),
+    ...wake(env),
     debugPoint: line(env, 'OPENBOT_DEBUG_POINT', 100),
     openai: provider(env, 'OPENAI'),
     anthropic: provider(env, 'ANTHROPIC'),

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { WakeChannel, type Hint } from '@engine/wake-channel.js';
+import { HintBuffer } from './hint-buffer.js';
 import { InProcessWake } from './in-process-wake.js';
 import { ListenConnection } from './listen-connection.js';
 import { allPayload, idPayloads, readPayload, testPayload } from './wake-payload.js';
@@ -12,14 +13,11 @@ export type NotifySettings = {
 };
 
 const channel = 'openbot_wake';
-/** The time between two notifications: NOTIFY takes a lock of the whole database, so that one for each commit would slow down all. */
-const flushMs = 10;
-/** Beyond this, naming the ids costs more than looking at everything. */
-const maxWaiting = 5_000;
 
 /**
  * Hints between the nodes of one database, over a connection of their own: never in a transaction that writes, and only while another node
- * listens. A node shows that it does by the tests that it sends itself, which all others hear.
+ * listens. A node shows that it does by the tests that it sends itself, which all others hear. Few notifications for many hints: NOTIFY takes a
+ * lock of the whole database, so that one for each commit would slow down all.
  */
 @Injectable()
 export class NotifyWake extends WakeChannel implements OnModuleInit, OnApplicationShutdown {
@@ -29,11 +27,7 @@ export class NotifyWake extends WakeChannel implements OnModuleInit, OnApplicati
   private readonly presenceMs: number;
   private othersUntil = 0;
   private tests = 0;
-  private waiting = new Set<string>();
-  private waitingForAll = false;
-  private sending = false;
-  private timer: NodeJS.Timeout | null = null;
-  private lastSent = 0;
+  private readonly buffer: HintBuffer;
 
   constructor({ url, testMs = 2_000, answerMs = 3_000 }: NotifySettings) {
     super();
@@ -41,6 +35,10 @@ export class NotifyWake extends WakeChannel implements OnModuleInit, OnApplicati
     this.connection = new ListenConnection(
       { url, channel, testMs, answerMs },
       { listening: () => this.listening(), received: (payload) => this.received(payload), nextTest: () => testPayload(this.origin, String((this.tests += 1))) },
+    );
+    this.buffer = new HintBuffer(
+      (hint) => this.connection.notify(hint === 'all' ? [allPayload(this.origin)] : idPayloads(this.origin, hint)),
+      () => this.connection.listening,
     );
   }
 
@@ -50,19 +48,13 @@ export class NotifyWake extends WakeChannel implements OnModuleInit, OnApplicati
   }
 
   async onApplicationShutdown(): Promise<void> {
-    if (this.timer) clearTimeout(this.timer);
+    await this.buffer.close();
     await this.connection.close();
   }
 
   publish(executionIds: readonly string[]): void {
     this.own.publish(executionIds);
-    if (executionIds.length === 0 || !this.othersMayListen()) return;
-    for (const id of executionIds) this.waiting.add(id);
-    if (this.waiting.size > maxWaiting) {
-      this.waiting.clear();
-      this.waitingForAll = true;
-    }
-    this.schedule();
+    if (executionIds.length > 0 && this.othersMayListen()) this.buffer.add(executionIds);
   }
 
   subscribe(listener: (hint: Hint) => void): () => void {
@@ -79,7 +71,7 @@ export class NotifyWake extends WakeChannel implements OnModuleInit, OnApplicati
     this.othersUntil = performance.now() + this.presenceMs;
     // LISTEN is active by now: what is committed from here on is announced, so that whoever looks at everything now misses nothing.
     this.own.tell('all');
-    this.schedule();
+    this.buffer.schedule();
   }
 
   private received(text: string): void {
@@ -89,35 +81,5 @@ export class NotifyWake extends WakeChannel implements OnModuleInit, OnApplicati
     this.othersUntil = performance.now() + this.presenceMs;
     if (payload.kind === 'ids') this.own.tell(payload.ids);
     else if (payload.kind === 'all') this.own.tell('all');
-  }
-
-  private schedule(): void {
-    if (this.timer || this.sending || (this.waiting.size === 0 && !this.waitingForAll) || !this.connection.listening) return;
-    this.timer = setTimeout(
-      () => {
-        this.timer = null;
-        void this.flush();
-      },
-      Math.max(0, this.lastSent + flushMs - performance.now()),
-    );
-    this.timer.unref();
-  }
-
-  private async flush(): Promise<void> {
-    const [ids, all] = [this.waiting, this.waitingForAll];
-    this.waiting = new Set();
-    this.waitingForAll = false;
-    this.sending = true;
-    this.lastSent = performance.now();
-    try {
-      await this.connection.notify(all ? [allPayload(this.origin)] : idPayloads(this.origin, [...ids]));
-    } catch {
-      // Told again over the next connection: hearing twice is harmless.
-      this.waitingForAll ||= all;
-      for (const id of ids) this.waiting.add(id);
-    } finally {
-      this.sending = false;
-      this.schedule();
-    }
   }
 }
