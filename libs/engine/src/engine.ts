@@ -5,7 +5,7 @@ import type { EnginePorts } from './ports.js';
 import { Committer, OwnershipLost } from './committer.js';
 import type { LoadedWork } from './fiber.js';
 import type { Head } from './head.js';
-import { NodeLiveness, NodeNameTaken } from './node-liveness.js';
+import { NodeLiveness, NodeNameTaken, type LossReason } from './node-liveness.js';
 import { Runner, type RunnerOptions } from './runner.js';
 import type { Sealing } from './sealing.js';
 import type { WakeChannel } from './wake-channel.js';
@@ -82,8 +82,12 @@ export class Engine {
   private async takeOffice(): Promise<void> {
     const { host, options } = this;
     let inOffice = false;
-    const liveness = new NodeLiveness(options.connection, options.node, options.leaseMs, () => {
-      if (inOffice) this.restarting = this.loseOffice();
+    let lost = false;
+    const liveness = new NodeLiveness(options.connection, options.node, options.leaseMs, (reason) => {
+      lost = true;
+      if (!inOffice) return;
+      inOffice = false;
+      this.restarting = this.loseOffice(reason);
     });
     await liveness.start();
     const committer = new Committer(host.pool, options.groupedCommits ?? true);
@@ -115,7 +119,7 @@ export class Engine {
     );
     try {
       await runner.start();
-      if (!liveness.isAlive()) throw new OwnershipLost('this node lost its lease while it started');
+      if (lost || !liveness.isAlive()) throw new OwnershipLost('this node lost its lease while it started');
     } catch (error) {
       // A beat that goes on would keep the name from this process's own next try.
       await runner.lose();
@@ -126,9 +130,17 @@ export class Engine {
     Object.assign(this, { runner, liveness, committer });
   }
 
-  private async loseOffice(): Promise<void> {
-    this.host.report(new OwnershipLost('this node lost its lease; it starts anew'), 'lease_lost');
-    await this.runner?.lose();
+  private async loseOffice(reason: LossReason): Promise<void> {
+    if (reason === 'lease') {
+      this.host.report(new OwnershipLost('this node lost its lease; it starts anew'), 'lease_lost');
+      await this.runner?.lose();
+    } else {
+      this.host.report(new OwnershipLost('the database is on another timeline; this node starts anew'), 'timeline_changed');
+      this.host.reach('timeline:changed');
+      await this.runner?.abandon();
+      await this.liveness?.resign();
+      this.host.reach('timeline:resigned');
+    }
     for (let pause = 100; !this.stopping; pause = Math.min(pause * 2, 5_000)) {
       try {
         return await this.takeOffice();

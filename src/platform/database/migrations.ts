@@ -6,6 +6,7 @@ import { EngineSignals1764500000030 } from '@migrations/1764500000030-engine-sig
 import { EngineCommits1764500000040 } from '@migrations/1764500000040-engine-commits.js';
 import { ExecutionAccess1764500000050 } from '@migrations/1764500000050-execution-access.js';
 import { EngineAdmission1764500000060 } from '@migrations/1764500000060-engine-admission.js';
+import { Failover1764500000096 } from '@migrations/1764500000096-failover.js';
 import { Doctor1764500000097 } from '@migrations/1764500000097-doctor.js';
 import { Organizations1764500000100 } from '@migrations/1764500000100-organizations.js';
 import { Secrets1764500000200 } from '@migrations/1764500000200-secrets.js';
@@ -24,6 +25,7 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   EngineCommits1764500000040,
   ExecutionAccess1764500000050,
   EngineAdmission1764500000060,
+  Failover1764500000096,
   Doctor1764500000097,
   Organizations1764500000100,
   Secrets1764500000200,

@@ -5,6 +5,7 @@ import { DataSource } from 'typeorm';
 import { hasEnded } from '@domain/executions/state.js';
 import { fail, ok } from '@domain/result.js';
 import { EventHub, type Observation } from '@engine/reading/event-hub.js';
+import { refuseStandby } from '@platform/database/replication.js';
 import { read } from '@platform/database/transact.js';
 import { ApiProblems, respond } from '@platform/http/problem.js';
 import { PublicId } from '@platform/http/public-id.js';
@@ -77,7 +78,8 @@ export class ExecutionEventsController {
     summary: 'Watch the events of your work as they come',
     description:
       'Server-sent events named `execution`; `id` is the sequence. Reconnect with the last one as `Last-Event-ID`, which goes before `afterSequence`: a browser repeats its first URL. ' +
-      'The stream ends after the event of the end state. Closing it ends nothing but the watching. An event named `failure` carries the fields of RequestFailed, and the stream closes.',
+      'The stream ends after the event of the end state. Closing it ends nothing but the watching. An event named `failure` carries the fields of RequestFailed, and the stream closes: ' +
+      'reconnect in the same way. After a failover of the database that lost events, 409 CursorAhead then names the sequence to read on from.',
   })
   @ApiHeader({ name: 'Last-Event-ID', required: false, schema: { type: 'integer', minimum: 0 }, description: 'The last event that you have.' })
   @ApiProduces('text/event-stream')
@@ -106,7 +108,11 @@ export class ExecutionEventsController {
 
   /** The head, read with the reader's rights: a cursor ahead of it names events that a failover lost. */
   private async readable(identity: Identity, executionId: string, afterSequence: number): Promise<ExecutionRow> {
-    const found = await read(this.db, identity.context, (tx) => findVisibleExecution(tx, identity, executionId));
+    const found = await read(this.db, identity.context, async (tx) => {
+      const row = await findVisibleExecution(tx, identity, executionId);
+      if (!row || afterSequence > row.sequence) await refuseStandby(tx);
+      return row;
+    });
     if (!found) return respond<ExecutionRow, ReadEventsFailure>(fail({ _tag: 'ExecutionNotFound' }), readEventsProblems);
     const isAhead = afterSequence > found.sequence;
     return respond<ExecutionRow, ReadEventsFailure>(isAhead ? fail({ _tag: 'CursorAhead', sequence: found.sequence }) : ok(found), readEventsProblems);
