@@ -843,6 +843,22 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_worker;
 
+CREATE OR REPLACE FUNCTION public.database_timeline()
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+begin
+  if pg_is_in_recovery() then return null; end if;
+  return (pg_control_system()).system_identifier || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8);
+exception when insufficient_privilege or feature_not_supported or object_not_in_prerequisite_state then return null;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_app;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.decide_call(p_id uuid, p_step integer, p_name text, p_attempt integer, p_decision text, p_result bytea)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1215,6 +1231,23 @@ begin
 end $function$
 
 owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.replication_status(OUT status text, OUT standbys integer, OUT synchronous integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare waits boolean := current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') <> all ('{off,local}');
+begin
+  select count(*), case when not coalesce(bool_or(r.sync_state is null), false) then count(*) filter (where r.sync_state = any ('{sync,quorum}')) end
+    into standbys, synchronous from pg_stat_replication r where r.state is null or r.state = any ('{streaming,catchup}');
+  status := case when waits then 'ok' when standbys > 0 then 'asynchronous' else 'single' end;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_owner;
 grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.request_cancel(p_id uuid)

@@ -101,10 +101,10 @@ export class NodeLiveness {
     const sentAt = performance.now();
     try {
       if (!this.client) await this.takeName();
-      const { rows } = await this.query<{ timeline: string | null }>(
-        `update node set beat = beat + 1 where name = $1 and epoch = $2 returning database_timeline() as timeline`,
-        [this.node, this.epoch],
-      );
+      const { rows } = await this.query<{ timeline: string | null }>(`update node set beat = beat + 1 where name = $1 and epoch = $2 returning database_timeline() as timeline`, [
+        this.node,
+        this.epoch,
+      ]);
       if (!rows[0]) return false;
       this.aliveUntil = sentAt + this.leaseMs;
       this.follow(rows[0].timeline);

@@ -55,7 +55,9 @@ test('an owner whose acknowledged commits are gone forgets what it knows: the wo
   const id = await admit(database, tenant, 'asks', { steps: 4, done: 0 });
   await eventually(() => outside.letGo !== null);
   // As a standby has it that received the first commit of the claim alone: the claim, the first call, nothing of what followed.
-  const [first] = await rowsOf(superuser, `select max(sequence)::int as sequence from execution_event where execution_id = $1 and (commit_number = 1 or commit_number is null)`, [id]);
+  const [first] = await rowsOf(superuser, `select max(sequence)::int as sequence from execution_event where execution_id = $1 and (commit_number = 1 or commit_number is null)`, [
+    id,
+  ]);
   await superuser.query(`delete from execution_event where execution_id = $1 and commit_number > 1`, [id]);
   await superuser.query(`delete from execution_call where execution_id = $1 and step > 1`, [id]);
   await superuser.query(`update execution_call set state = 'sending', result = null, ended_at = null where execution_id = $1`, [id]);
