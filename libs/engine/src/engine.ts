@@ -3,6 +3,7 @@ import type { CommandBus } from '@nestjs/cqrs';
 import type { ClientConfig, Pool } from 'pg';
 import type { EnginePorts } from './ports.js';
 import { Committer, OwnershipLost } from './committer.js';
+import { FeedSequencer } from './feed-sequencer.js';
 import type { LoadedWork } from './fiber.js';
 import type { Head } from './head.js';
 import { NodeLiveness, NodeNameTaken, type LossReason } from './node-liveness.js';
@@ -39,22 +40,30 @@ export class Engine {
   private restarting: Promise<void> = Promise.resolve();
   private unsubscribe: () => void = () => undefined;
   private publishing = false;
+  private telling = false;
+  private readonly sequencer: FeedSequencer;
   committer: Committer | null = null;
 
   constructor(
     private readonly host: EngineHost,
     private readonly options: EngineOptions,
-  ) {}
+  ) {
+    const { pool, report, reach } = host;
+    this.sequencer = new FeedSequencer({ pool, report, reach, numbered: (projects) => this.tell(projects) });
+  }
 
   /** Throws `NodeNameTaken` when another live process has the name. */
   async start(): Promise<void> {
     await this.takeOffice();
     const { wake } = this.host;
+    this.sequencer.start();
     const stopListening = wake.subscribe((hint) => {
-      // What an own fiber committed, it knows.
-      if (!this.publishing) this.runner?.look(hint);
+      // What an own fiber committed, it knows. What was admitted or ended elsewhere may be what a feed tells.
+      if (this.publishing || this.telling) return;
+      this.runner?.look(hint);
+      this.sequencer.look();
     });
-    const stopWorking = wake.offerTo((hint) => this.runner?.seesTo(hint) ?? false);
+    const stopWorking = wake.offerTo((hint) => this.telling || (this.runner?.seesTo(hint) ?? false));
     this.unsubscribe = () => {
       stopListening();
       stopWorking();
@@ -76,6 +85,7 @@ export class Engine {
     await this.liveness?.markDraining();
     await this.runner?.drain();
     this.unsubscribe();
+    await this.sequencer.stop();
     await this.liveness?.stop();
   }
 
@@ -101,6 +111,10 @@ export class Engine {
         if (!liveness.isAlive()) throw new OwnershipLost('this node lost its lease');
       },
       published: (id) => this.publish(id),
+      told: () => {
+        host.reach('feed:told');
+        this.sequencer.look();
+      },
     };
     const runner = new Runner(
       {
@@ -148,6 +162,16 @@ export class Engine {
         if (error instanceof NodeNameTaken) this.host.report(error, 'node_name_taken');
         await delay(pause);
       }
+    }
+  }
+
+  /** Feeds are for readers alone: no work waits for them. */
+  private tell(projects: readonly string[]): void {
+    this.telling = true;
+    try {
+      this.host.wake.publish(projects);
+    } finally {
+      this.telling = false;
     }
   }
 

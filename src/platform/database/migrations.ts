@@ -15,6 +15,7 @@ import { ErrorSearch1764500000220 } from '@migrations/1764500000220-error-search
 import { Models1764500000300 } from '@migrations/1764500000300-models.js';
 import { Bots1764500000400 } from '@migrations/1764500000400-bots.js';
 import { Chats1764500000500 } from '@migrations/1764500000500-chats.js';
+import { Feed1764500000600 } from '@migrations/1764500000600-feed.js';
 
 /** Every migration, in the order of its timestamp. A list and not a folder, so that a build holds what it was tested with. */
 export const migrations: readonly (new () => MigrationInterface)[] = [
@@ -34,4 +35,5 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   Models1764500000300,
   Bots1764500000400,
   Chats1764500000500,
+  Feed1764500000600,
 ];

@@ -9,13 +9,13 @@ import { refuseStandby } from '@platform/database/replication.js';
 import { read } from '@platform/database/transact.js';
 import { ApiProblems, respond } from '@platform/http/problem.js';
 import { PublicId } from '@platform/http/public-id.js';
-import { openEventStream } from '@platform/http/sse.js';
+import { openEventStream, resumeAfter } from '@platform/http/sse.js';
 import { CurrentIdentity, Permit, type Identity } from '@platform/identity/identity.js';
 import { ErrorRecords } from '@platform/observability/error-records.js';
 import { AccessChecks } from '../queries/access-checks.js';
 import { findVisibleExecution, type ExecutionRow } from '../queries/visible-execution.js';
-import { EventPageView, EventsQuery, ObserveQuery, WaitQuery, WaitView, maxLongPollEvents } from './events.dto.js';
-import { framesOf, resumeAfter, stateAfter, toEventView } from './event.view.js';
+import { EventPageView, EventsQuery, ObserveQuery, WaitQuery, WaitView, maxLongPollEvents, maxSequence } from './events.dto.js';
+import { framesOf, stateAfter, toEventView } from './event.view.js';
 import { readEventsProblems, type ReadEventsFailure } from './executions.problems.js';
 
 /** Pages, long poll and stream are three ways to the same reader, and show the same log. */
@@ -95,7 +95,7 @@ export class ExecutionEventsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const afterSequence = resumeAfter(afterUrl, request.headers['last-event-id']);
+    const afterSequence = resumeAfter(afterUrl, request.headers['last-event-id'], maxSequence);
     const execution = await this.readable(identity, executionId, afterSequence);
     const stream = openEventStream(request, reply);
     try {
