@@ -13,6 +13,8 @@ create table node (
 /**
  * The head of stored work. Nothing that a step changes is indexed, and pages keep room, so that steps are HOT updates.
  * No foreign key: a reference would be a lock that the engine's order does not know.
+ * `open_children` counts the attached children that have not ended, because no read of another row may decide an end. `ending` is the end that
+ * waits for them: they were asked to stop, and none may come any more.
  * Every statement that writes here reads the constraints anew: a list as one literal takes a third of the time of one with `in`.
  */
 const execution = `
@@ -24,6 +26,9 @@ create table execution (
   workflow_version int not null,
   subject_id uuid,
   identity_id uuid,
+  parent_id uuid,
+  attached boolean not null default false,
+  open_children int not null default 0,
   state text not null default 'queued',
   cursor jsonb not null default '{}',
   generation int not null default 0,
@@ -38,6 +43,7 @@ create table execution (
   runnable_at timestamptz,
   wait_until timestamptz,
   stalls int not null default 0,
+  ending text,
   failure_category text,
   error_id uuid,
   created_at timestamptz not null default clock_timestamp(),
@@ -48,7 +54,8 @@ create table execution (
   constraint execution_end_is_free check (ended_at is null or (owner is null and runnable_at is null)),
   constraint execution_owner_has_claim check ((owner is null) = (claim_id is null) and (owner is null) = (epoch is null)),
   constraint execution_owned_is_not_ready check (owner is null or runnable_at is null),
-  constraint execution_failure_is_whole check (failure_category is null or state = any ('{failed,cancelled,interrupted}'))
+  constraint execution_failure_is_whole check (failure_category is null or ending is not null or state = any ('{failed,cancelled,interrupted}')),
+  constraint execution_family_adds_up check (open_children >= 0 and (ended_at is null or open_children = 0) and (parent_id is not null or not attached))
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0)`;
 
 const executionEvent = `
@@ -177,6 +184,7 @@ export class EngineTables1764500000010 implements MigrationInterface {
     // What waits for others: where an operator looks for work that nobody wakes.
     await q.query(`create index execution_parked on execution (id) where ended_at is null and owner is null and runnable_at is null`);
     await q.query(`create index execution_subject on execution (organization_id, project_id, subject_id) where subject_id is not null`);
+    await q.query(`create index execution_parent on execution (organization_id, project_id, parent_id) where parent_id is not null`);
     await q.query(`create index execution_signal_open on execution_signal (execution_id) where consumed is null`);
 
     for (const table of ['execution', 'execution_event', 'execution_call', 'execution_signal', 'usage_entry', 'sealed_record'])

@@ -98,7 +98,7 @@ create function load_work(p_organization uuid, p_project uuid, p_id uuid) return
 declare found_signals jsonb; found_calls jsonb; head jsonb;
 begin
   perform set_config('app.organization', p_organization::text, true), set_config('app.project', p_project::text, true);
-  select jsonb_build_object('state', x.state, 'claim', x.claim_id, 'signalCount', x.signal_count, 'cancelNumber', x.cancel_number, 'commitNumber', x.commit_number,
+  select jsonb_build_object('state', x.state, 'claim', x.claim_id, 'signalCount', x.signal_count, 'cancelNumber', x.cancel_number, 'commitNumber', x.commit_number, 'openChildren', x.open_children,
     'announced', case when x.stalls > 0 and x.state = 'running' then (select e.state from execution_event e where e.execution_id = x.id and e.type = 'State' order by e.sequence desc limit 1) end) into head
     from execution x where x.id = p_id;
   select coalesce(jsonb_agg(jsonb_build_object('name', s.name, 'number', s.number, 'body', encode(s.body, 'base64')) order by s.created_at, s.name, s.number), '[]') into found_signals

@@ -3,16 +3,18 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 /** One commit of an owner, as libs/engine/src/commit-item.ts writes it. */
 const item = `
 create type commit_item as (id uuid, g int, owner text, epoch bigint, claim uuid, n int, "from" jsonb, "to" text, "do" text, events jsonb, cursor jsonb, seen int, cancel int,
-  until timestamptz, calls jsonb, consume jsonb, feature text, aggregate uuid, rows jsonb, category text, error uuid)`;
+  until timestamptz, calls jsonb, consume jsonb, feature text, aggregate uuid, rows jsonb, children jsonb, parent uuid, notice text, ending text, category text, error uuid)`;
 
 /**
  * The fence of one commit; the head is locked by the caller. Written with coalesce: a comparison with a null owner would be null, and a negated
- * null would pass. A single expression in SQL, so that it becomes part of the statement that asks.
+ * null would pass. A single expression in SQL, so that it becomes part of the statement that asks. Work with open children does not end, and an end
+ * names the parent that it is told to.
  */
 const fence = `
 create function fence_holds(h execution, i commit_item) returns boolean language sql immutable as $$
   select coalesce(h.generation = i.g and h.owner = i.owner and h.epoch = i.epoch and h.claim_id = i.claim and h.commit_number = i.n - 1 and i."from" ? h.state
-    and (i.cancel is null or h.cancel_number = i.cancel) and (i.seen is null or h.signal_count = i.seen), false)
+    and (i.cancel is null or h.cancel_number = i.cancel) and (i.seen is null or h.signal_count = i.seen)
+    and (i."do" <> 'end' or (h.open_children = 0 and h.parent_id is not distinct from i.parent)), false)
 $$`;
 
 /**
@@ -45,23 +47,13 @@ end $$`;
 const moves = `commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = 0,
       owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
       runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
-      ended_at = case when i."do" = 'end' then clock_timestamp() end, failure_category = i.category, error_id = i.error`;
+      ended_at = case when i."do" = 'end' then clock_timestamp() end, ending = coalesce(x.ending, i.ending),
+      failure_category = coalesce(i.category, x.failure_category), error_id = coalesce(i.error, x.error_id)`;
 
 /** The events of a commit whose head is \`m\` by now. */
 const events = `
     insert into execution_event (execution_id, sequence, organization_id, project_id, claim_id, commit_number, position, type, step, attempt, state, body)
     select m.id, m.sequence - jsonb_array_length(i.events) + e.ord, m.organization_id, m.project_id, i.claim, i.n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64')`;
-
-/**
- * Whether a commit says something to the feed of the project: a member's work has ended, or waits for a decision on a lost result. A head that was
- * there already says it once.
- */
-const tells = `m.member_id is not null and m.state = any ('{completed,failed,cancelled,interrupted,outcome_unknown}') and not i."from" ? m.state`;
-
-const told = `
-    insert into product_event_inbox (organization_id, project_id, member_id, type, aggregate_id, aggregate_sequence, data)
-    select m.organization_id, m.project_id, m.member_id, 'execution.' || m.state, m.id, m.sequence,
-      jsonb_strip_nulls(jsonb_build_object('workflow', m.workflow, 'category', m.failure_category, 'error', m.error_id))`;
 
 /** Moves one head if its fence lets it, and writes its events; null when it does not. A commit alone has no use for what makes many cheap. */
 const commitHead = `
@@ -70,7 +62,6 @@ declare m execution;
 begin
   update execution x set ${moves} where x.id = i.id and fence_holds(x, i) returning * into m;
   if m.id is not null and jsonb_array_length(i.events) > 0 then ${events} from jsonb_array_elements(i.events) with ordinality e(v, ord); end if;
-  if ${tells} then ${told}; end if;
   return m;
 end $$`;
 
@@ -86,9 +77,7 @@ begin
     update execution x set ${moves} from jsonb_populate_recordset(null::commit_item, p_items) i where x.id = any (p_ids) and x.id = i.id and fence_holds(x, i)
     returning x as head, i as item),
   logged as (${events}
-    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i cross join lateral jsonb_array_elements(i.events) with ordinality e(v, ord)),
-  told as (${told}
-    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i where ${tells})
+    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i cross join lateral jsonb_array_elements(i.events) with ordinality e(v, ord))
   select moved.head, moved.item from moved;
 end $$`;
 
@@ -135,6 +124,14 @@ begin
   execute format('select %I($1, $2, $3)', 'feature_rows_' || i.feature) using h, i.aggregate, i.rows;
 end $$`;
 
+/** Children of the commits that were applied: each is its parent's, whatever it says itself. */
+const commitChildren = `
+create function commit_children(p_items jsonb, p_ids uuid[]) returns void language plpgsql as $$
+begin
+  perform admit_executions(jsonb_agg(c.v || jsonb_build_object('parent', i.v->>'id')))
+    from jsonb_array_elements(p_items) i(v) cross join jsonb_array_elements(i.v->'children') c(v) where (i.v->>'id')::uuid = any (p_ids) having count(*) > 0;
+end $$`;
+
 /** The commits of one tenant, each everything or nothing; the heads are locked and the transaction's tenant is theirs. */
 const commitTenant = `
 create function commit_tenant(p_items jsonb, p_ids uuid[]) returns table (o_id uuid, o_outcome text, o_sequence int) language plpgsql as $$
@@ -147,6 +144,7 @@ begin
     if h.id is not null then
       applied := array[h.id];
       if i.feature is not null then perform commit_feature(h, i); end if;
+      if i.parent is not null and h.ended_at is not null then perform end_child(h, i.notice); end if;
       o_id := h.id; o_outcome := 'applied'; o_sequence := h.sequence;
       return next;
     end if;
@@ -155,12 +153,14 @@ begin
       o_id := (r.head).id; o_outcome := 'applied'; o_sequence := (r.head).sequence;
       applied := applied || o_id;
       if (r.item).feature is not null then perform commit_feature(r.head, r.item); end if;
+      if (r.item).parent is not null and (r.head).ended_at is not null then perform end_child(r.head, (r.item).notice); end if;
       return next;
     end loop;
   end if;
   if cardinality(applied) > 0 then
     if calls then perform commit_calls(p_items, applied); end if;
     if jsonb_path_exists(p_items, '$[*].consume') then perform consume_signals(p_items, applied); end if;
+    if jsonb_path_exists(p_items, '$[*].children') then perform commit_children(p_items, applied); end if;
   end if;
   if cardinality(applied) < cardinality(p_ids) then
     for o_id, o_outcome, o_sequence in
@@ -224,6 +224,7 @@ const functions = [
   'lock_aggregates(jsonb, boolean)',
   'commit_one(jsonb)',
   'commit_tenant(jsonb, uuid[])',
+  'commit_children(jsonb, uuid[])',
   'consume_signals(jsonb, uuid[])',
   'commit_calls(jsonb, uuid[])',
   'commit_feature(execution, commit_item)',
@@ -245,6 +246,7 @@ export class EngineCommits1764500000040 implements MigrationInterface {
       commitHeads,
       commitCalls,
       consumeSignals,
+      commitChildren,
       commitFeature,
       commitTenant,
       commitOne,

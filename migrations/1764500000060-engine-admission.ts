@@ -1,23 +1,24 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Heads of new work, each with its first event, in the transaction's tenant; a member's work is told in the feed of its project. Answers how many are new: one whose id is there already was admitted by an
+ * Heads of new work, each with its first event, in the transaction's tenant. Answers how many are new: one whose id is there already was admitted by an
  * earlier send of the same bytes.
  */
 const admit = `
 create function admit_executions(p_items jsonb) returns int language plpgsql set plan_cache_mode = force_generic_plan as $$
-declare admitted int;
+declare admitted int; counted uuid[]; children boolean := jsonb_path_exists(p_items, '$[*].parent'); items jsonb := case when children then adopt_children(p_items) else p_items end;
 begin
   with head as (
-    insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, runnable_at, sequence)
-    select i.id, i.organization, i.project, i.workflow, i.version, i.cursor, i.subject, i.identity, i.member, case when i.ready then '-infinity'::timestamptz end, 1
-    from jsonb_to_recordset(p_items) i(id uuid, organization uuid, project uuid, workflow text, version int, cursor jsonb, subject uuid, identity uuid, member uuid, ready boolean)
-    on conflict (id) do nothing returning id, organization_id, project_id, member_id, workflow),
-  told as (
-    insert into product_event_inbox (organization_id, project_id, member_id, type, aggregate_id, aggregate_sequence, data)
-    select organization_id, project_id, member_id, 'execution.started', id, 1, jsonb_build_object('workflow', workflow) from head where member_id is not null)
-  insert into execution_event (execution_id, sequence, organization_id, project_id, type, state) select id, 1, organization_id, project_id, 'State', 'queued' from head;
-  get diagnostics admitted = row_count;
+    insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, parent_id, attached, runnable_at, sequence)
+    select i.id, i.organization, i.project, i.workflow, i.version, i.cursor, i.subject, i.identity, i.member, i.parent, coalesce(i.attached, false),
+      case when i.ready then '-infinity'::timestamptz end, 1
+    from jsonb_to_recordset(items) i(id uuid, organization uuid, project uuid, workflow text, version int, cursor jsonb, subject uuid, identity uuid, member uuid, parent uuid,
+      attached boolean, ready boolean)
+    on conflict (id) do nothing returning id, organization_id, project_id, parent_id, attached),
+  logged as (insert into execution_event (execution_id, sequence, organization_id, project_id, type, state) select id, 1, organization_id, project_id, 'State', 'queued' from head)
+  select count(*), array_agg(head.parent_id) filter (where head.attached) into admitted, counted from head;
+  if counted is not null then perform count_children(counted); end if;
+  if children and admitted < jsonb_array_length(items) then perform assert_own_children(items); end if;
   return admitted;
 end $$`;
 

@@ -30,9 +30,7 @@ grant usage to openbot_app;
 grant create, usage to openbot_engine;
 grant usage to public;
 
-type commit_item as (id uuid, g integer, owner text, epoch bigint, claim uuid, n integer, from jsonb, to text, do text, events jsonb, cursor jsonb, seen integer, cancel integer, until timestamp with time zone, calls jsonb, consume jsonb, feature text, aggregate uuid, rows jsonb, category text, error uuid);
-
-sequence product_event_inbox_id_seq as bigint increment 1 start 1 owner openbot_owner;
+type commit_item as (id uuid, g integer, owner text, epoch bigint, claim uuid, n integer, from jsonb, to text, do text, events jsonb, cursor jsonb, seen integer, cancel integer, until timestamp with time zone, calls jsonb, consume jsonb, feature text, aggregate uuid, rows jsonb, children jsonb, parent uuid, notice text, ending text, category text, error uuid);
 
 sequence schema_migration_id_seq as integer increment 1 start 1 owner openbot_owner;
 
@@ -226,6 +224,9 @@ table execution owner openbot_owner row security forced with (autovacuum_vacuum_
   workflow_version integer not null
   subject_id uuid
   identity_id uuid
+  parent_id uuid
+  attached boolean not null default false
+  open_children integer not null default 0
   state text not null default 'queued'::text
   cursor jsonb not null default '{}'::jsonb
   generation integer not null default 0
@@ -240,6 +241,7 @@ table execution owner openbot_owner row security forced with (autovacuum_vacuum_
   runnable_at timestamp with time zone
   wait_until timestamp with time zone
   stalls integer not null default 0
+  ending text
   failure_category text
   error_id uuid
   created_at timestamp with time zone not null default clock_timestamp()
@@ -248,16 +250,21 @@ table execution owner openbot_owner row security forced with (autovacuum_vacuum_
   member_id uuid
 constraint execution_end_is_free CHECK (ended_at IS NULL OR owner IS NULL AND runnable_at IS NULL)
 constraint execution_end_is_marked CHECK ((ended_at IS NOT NULL) = (state = ANY ('{completed,failed,cancelled,interrupted}'::text[])))
-constraint execution_failure_is_whole CHECK (failure_category IS NULL OR (state = ANY ('{failed,cancelled,interrupted}'::text[])))
+constraint execution_failure_is_whole CHECK (failure_category IS NULL OR ending IS NOT NULL OR (state = ANY ('{failed,cancelled,interrupted}'::text[])))
+constraint execution_family_adds_up CHECK (open_children >= 0 AND (ended_at IS NULL OR open_children = 0) AND (parent_id IS NOT NULL OR NOT attached))
 constraint execution_owned_is_not_ready CHECK (owner IS NULL OR runnable_at IS NULL)
 constraint execution_owner_has_claim CHECK ((owner IS NULL) = (claim_id IS NULL) AND (owner IS NULL) = (epoch IS NULL))
 constraint execution_pkey PRIMARY KEY (id)
 constraint execution_state_known CHECK (state = ANY ('{queued,running,waiting,cancelling,outcome_unknown,completed,failed,cancelled,interrupted}'::text[]))
 INDEX execution_member ON public.execution USING btree (organization_id, project_id, member_id, id) WHERE (member_id IS NOT NULL)
 INDEX execution_owned ON public.execution USING btree (owner) WHERE (owner IS NOT NULL)
+INDEX execution_parent ON public.execution USING btree (organization_id, project_id, parent_id) WHERE (parent_id IS NOT NULL)
 INDEX execution_parked ON public.execution USING btree (id) WHERE ((ended_at IS NULL) AND (owner IS NULL) AND (runnable_at IS NULL))
 INDEX execution_ready ON public.execution USING btree (runnable_at) WHERE ((runnable_at IS NOT NULL) AND (owner IS NULL))
 INDEX execution_subject ON public.execution USING btree (organization_id, project_id, subject_id) WHERE (subject_id IS NOT NULL)
+policy execution_child restrictive for insert to openbot_app
+  using 
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()) AND ((parent_id IS NULL) OR execution_is_here(parent_id)))
 policy execution_engine permissive for all to openbot_engine
   using true
   with check true
@@ -364,21 +371,6 @@ policy execution_signal_tenant permissive for all to openbot_app
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
 grant delete, insert, select, update to openbot_app;
 
-table feed_position owner openbot_owner row security forced with (fillfactor=70)
-  organization_id uuid not null
-  project_id uuid not null
-  position bigint not null default 0
-constraint feed_position_counts CHECK ("position" >= 0)
-constraint feed_position_is_one_each PRIMARY KEY (organization_id, project_id)
-policy feed_position_engine permissive for all to openbot_engine
-  using true
-  with check true
-policy feed_position_tenant permissive for all to openbot_app
-  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
-  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
-grant select to openbot_app;
-grant insert, select, update to openbot_engine;
-
 table master_key_check owner openbot_owner
   master_key_id text not null
   value bytea not null
@@ -481,47 +473,6 @@ policy organization_key_tenant permissive for all to openbot_app
   using (organization_id = tenant_organization())
   with check (organization_id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
-
-table product_event owner openbot_owner row security forced
-  organization_id uuid not null
-  project_id uuid not null
-  position bigint not null
-  member_id uuid not null
-  type text not null
-  aggregate_id uuid not null
-  aggregate_sequence integer not null
-  data jsonb not null
-  created_at timestamp with time zone not null
-constraint product_event_has_place PRIMARY KEY (organization_id, project_id, "position")
-INDEX product_event_member ON public.product_event USING btree (organization_id, project_id, member_id, "position")
-policy product_event_engine permissive for all to openbot_engine
-  using true
-  with check true
-policy product_event_tenant permissive for all to openbot_app
-  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
-  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
-grant select to openbot_app;
-grant insert to openbot_engine;
-
-table product_event_inbox owner openbot_owner row security forced with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000)
-  id bigint not null generated always as identity
-  organization_id uuid not null
-  project_id uuid not null
-  member_id uuid not null
-  type text not null
-  aggregate_id uuid not null
-  aggregate_sequence integer not null
-  data jsonb not null default '{}'::jsonb
-  created_at timestamp with time zone not null default clock_timestamp()
-constraint product_event_inbox_pkey PRIMARY KEY (id)
-policy product_event_inbox_engine permissive for all to openbot_engine
-  using true
-  with check true
-policy product_event_inbox_tenant permissive for all to openbot_app
-  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
-  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
-grant insert to openbot_app;
-grant delete, select to openbot_engine;
 
 table project owner openbot_owner row security forced
   organization_id uuid not null
@@ -634,19 +585,42 @@ CREATE OR REPLACE FUNCTION public.admit_executions(p_items jsonb)
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
-declare admitted int;
+declare admitted int; counted uuid[]; children boolean := jsonb_path_exists(p_items, '$[*].parent'); items jsonb := case when children then adopt_children(p_items) else p_items end;
 begin
   with head as (
-    insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, runnable_at, sequence)
-    select i.id, i.organization, i.project, i.workflow, i.version, i.cursor, i.subject, i.identity, i.member, case when i.ready then '-infinity'::timestamptz end, 1
-    from jsonb_to_recordset(p_items) i(id uuid, organization uuid, project uuid, workflow text, version int, cursor jsonb, subject uuid, identity uuid, member uuid, ready boolean)
-    on conflict (id) do nothing returning id, organization_id, project_id, member_id, workflow),
-  told as (
-    insert into product_event_inbox (organization_id, project_id, member_id, type, aggregate_id, aggregate_sequence, data)
-    select organization_id, project_id, member_id, 'execution.started', id, 1, jsonb_build_object('workflow', workflow) from head where member_id is not null)
-  insert into execution_event (execution_id, sequence, organization_id, project_id, type, state) select id, 1, organization_id, project_id, 'State', 'queued' from head;
-  get diagnostics admitted = row_count;
+    insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, parent_id, attached, runnable_at, sequence)
+    select i.id, i.organization, i.project, i.workflow, i.version, i.cursor, i.subject, i.identity, i.member, i.parent, coalesce(i.attached, false),
+      case when i.ready then '-infinity'::timestamptz end, 1
+    from jsonb_to_recordset(items) i(id uuid, organization uuid, project uuid, workflow text, version int, cursor jsonb, subject uuid, identity uuid, member uuid, parent uuid,
+      attached boolean, ready boolean)
+    on conflict (id) do nothing returning id, organization_id, project_id, parent_id, attached),
+  logged as (insert into execution_event (execution_id, sequence, organization_id, project_id, type, state) select id, 1, organization_id, project_id, 'State', 'queued' from head)
+  select count(*), array_agg(head.parent_id) filter (where head.attached) into admitted, counted from head;
+  if counted is not null then perform count_children(counted); end if;
+  if children and admitted < jsonb_array_length(items) then perform assert_own_children(items); end if;
   return admitted;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.adopt_children(p_items jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+declare parents uuid[] := array(select distinct (v->>'parent')::uuid from jsonb_array_elements(p_items) v where v ? 'parent'); adopted jsonb;
+begin
+  if cardinality(parents) > (select count(*) from execution x where x.id = any (parents)) then
+    raise exception 'the parent of new work is not here' using errcode = 'foreign_key_violation';
+  end if;
+  select jsonb_agg(case when p.id is null then i.v else i.v || jsonb_build_object('organization', p.organization_id, 'project', p.project_id, 'member', p.member_id) end) into adopted
+    from jsonb_array_elements(p_items) i(v) left join (select * from execution x where x.id = any (parents)) p on p.id = (i.v->>'parent')::uuid;
+  return adopted;
 end $function$
 
 owner openbot_owner;
@@ -661,6 +635,45 @@ begin
   update execution x set sequence = x.sequence + 1 where x.id = p_id returning * into h;
   insert into execution_event (execution_id, sequence, organization_id, project_id, type, state, body) values (h.id, h.sequence, h.organization_id, h.project_id, p_type, p_state, p_body);
   return h.sequence;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.assert_own_children(p_items jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+declare ids uuid[] := array(select (v->>'id')::uuid from jsonb_array_elements(p_items) v where v ? 'parent');
+begin
+  if exists (select from jsonb_array_elements(p_items) i(v) left join (select * from execution y where y.id = any (ids)) x on x.id = (i.v->>'id')::uuid
+      where i.v ? 'parent' and x.parent_id is distinct from (i.v->>'parent')::uuid) then
+    raise exception 'another execution has the id of a child' using errcode = 'unique_violation';
+  end if;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.attached_of(p_ids uuid[])
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+begin
+  return query with recursive below(id) as (
+    select x.id from execution x where x.parent_id = any (p_ids) and x.attached and x.ended_at is null
+    union select x.id from below b join execution x on x.parent_id = b.id where x.attached and x.ended_at is null)
+  select b.id from below b;
 end $function$
 
 owner openbot_owner;
@@ -763,6 +776,18 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_worker;
 
+CREATE OR REPLACE FUNCTION public.commit_children(p_items jsonb, p_ids uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform admit_executions(jsonb_agg(c.v || jsonb_build_object('parent', i.v->>'id')))
+    from jsonb_array_elements(p_items) i(v) cross join jsonb_array_elements(i.v->'children') c(v) where (i.v->>'id')::uuid = any (p_ids) having count(*) > 0;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.commit_feature(h execution, i commit_item)
  RETURNS void
  LANGUAGE plpgsql
@@ -798,14 +823,11 @@ begin
   update execution x set commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = 0,
       owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
       runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
-      ended_at = case when i."do" = 'end' then clock_timestamp() end, failure_category = i.category, error_id = i.error where x.id = i.id and fence_holds(x, i) returning * into m;
+      ended_at = case when i."do" = 'end' then clock_timestamp() end, ending = coalesce(x.ending, i.ending),
+      failure_category = coalesce(i.category, x.failure_category), error_id = coalesce(i.error, x.error_id) where x.id = i.id and fence_holds(x, i) returning * into m;
   if m.id is not null and jsonb_array_length(i.events) > 0 then 
     insert into execution_event (execution_id, sequence, organization_id, project_id, claim_id, commit_number, position, type, step, attempt, state, body)
     select m.id, m.sequence - jsonb_array_length(i.events) + e.ord, m.organization_id, m.project_id, i.claim, i.n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64') from jsonb_array_elements(i.events) with ordinality e(v, ord); end if;
-  if m.member_id is not null and m.state = any ('{completed,failed,cancelled,interrupted,outcome_unknown}') and not i."from" ? m.state then 
-    insert into product_event_inbox (organization_id, project_id, member_id, type, aggregate_id, aggregate_sequence, data)
-    select m.organization_id, m.project_id, m.member_id, 'execution.' || m.state, m.id, m.sequence,
-      jsonb_strip_nulls(jsonb_build_object('workflow', m.workflow, 'category', m.failure_category, 'error', m.error_id)); end if;
   return m;
 end $function$
 
@@ -827,17 +849,13 @@ begin
     update execution x set commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = 0,
       owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
       runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
-      ended_at = case when i."do" = 'end' then clock_timestamp() end, failure_category = i.category, error_id = i.error from jsonb_populate_recordset(null::commit_item, p_items) i where x.id = any (p_ids) and x.id = i.id and fence_holds(x, i)
+      ended_at = case when i."do" = 'end' then clock_timestamp() end, ending = coalesce(x.ending, i.ending),
+      failure_category = coalesce(i.category, x.failure_category), error_id = coalesce(i.error, x.error_id) from jsonb_populate_recordset(null::commit_item, p_items) i where x.id = any (p_ids) and x.id = i.id and fence_holds(x, i)
     returning x as head, i as item),
   logged as (
     insert into execution_event (execution_id, sequence, organization_id, project_id, claim_id, commit_number, position, type, step, attempt, state, body)
     select m.id, m.sequence - jsonb_array_length(i.events) + e.ord, m.organization_id, m.project_id, i.claim, i.n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64')
-    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i cross join lateral jsonb_array_elements(i.events) with ordinality e(v, ord)),
-  told as (
-    insert into product_event_inbox (organization_id, project_id, member_id, type, aggregate_id, aggregate_sequence, data)
-    select m.organization_id, m.project_id, m.member_id, 'execution.' || m.state, m.id, m.sequence,
-      jsonb_strip_nulls(jsonb_build_object('workflow', m.workflow, 'category', m.failure_category, 'error', m.error_id))
-    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i where m.member_id is not null and m.state = any ('{completed,failed,cancelled,interrupted,outcome_unknown}') and not i."from" ? m.state)
+    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i cross join lateral jsonb_array_elements(i.events) with ordinality e(v, ord))
   select moved.head, moved.item from moved;
 end $function$
 
@@ -869,6 +887,7 @@ begin
     if h.id is not null then
       applied := array[h.id];
       if i.feature is not null then perform commit_feature(h, i); end if;
+      if i.parent is not null and h.ended_at is not null then perform end_child(h, i.notice); end if;
       o_id := h.id; o_outcome := 'applied'; o_sequence := h.sequence;
       return next;
     end if;
@@ -877,12 +896,14 @@ begin
       o_id := (r.head).id; o_outcome := 'applied'; o_sequence := (r.head).sequence;
       applied := applied || o_id;
       if (r.item).feature is not null then perform commit_feature(r.head, r.item); end if;
+      if (r.item).parent is not null and (r.head).ended_at is not null then perform end_child(r.head, (r.item).notice); end if;
       return next;
     end loop;
   end if;
   if cardinality(applied) > 0 then
     if calls then perform commit_calls(p_items, applied); end if;
     if jsonb_path_exists(p_items, '$[*].consume') then perform consume_signals(p_items, applied); end if;
+    if jsonb_path_exists(p_items, '$[*].children') then perform commit_children(p_items, applied); end if;
   end if;
   if cardinality(applied) < cardinality(p_ids) then
     for o_id, o_outcome, o_sequence in
@@ -913,21 +934,25 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_worker;
 
-CREATE OR REPLACE FUNCTION public.database_timeline()
- RETURNS text
+CREATE OR REPLACE FUNCTION public.count_children(p_parents uuid[])
+ RETURNS void
  LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
 AS $function$
+declare counted int;
 begin
-  if pg_is_in_recovery() then return null; end if;
-  return (pg_control_system()).system_identifier || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8);
-exception when insufficient_privilege or feature_not_supported or object_not_in_prerequisite_state then return null;
+  update execution x set open_children = x.open_children + c.n from (select p.id, count(*)::int as n from unnest(p_parents) p(id) group by 1) c
+    where x.id = any (p_parents) and x.id = c.id and x.ended_at is null and x.ending is null;
+  get diagnostics counted = row_count;
+  if counted < (select count(distinct p) from unnest(p_parents) p) then raise exception 'the parent takes no more children' using errcode = 'check_violation'; end if;
 end $function$
 
-owner openbot_engine;
+owner openbot_owner;
 grant execute to openbot_app;
-grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.decide_call(p_id uuid, p_step integer, p_name text, p_attempt integer, p_decision text, p_result bytea)
  RETURNS boolean
@@ -1042,6 +1067,35 @@ end $function$
 owner openbot_engine;
 grant execute to openbot_worker;
 
+CREATE OR REPLACE FUNCTION public.end_child(h execution, p_notice text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if h.attached then update execution x set open_children = x.open_children - 1 where x.id = h.parent_id; end if;
+  perform send_signal(h.parent_id, 'child-ended', null, decode(p_notice, 'base64'));
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.execution_is_here(p_id uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+AS $function$
+begin
+  return exists (select from execution x where x.id = p_id);
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
 CREATE OR REPLACE FUNCTION public.feature_lock_chat(p_ids uuid[], p_skip boolean)
  RETURNS uuid[]
  LANGUAGE plpgsql
@@ -1118,7 +1172,8 @@ CREATE OR REPLACE FUNCTION public.fence_holds(h execution, i commit_item)
  IMMUTABLE
 AS $function$
   select coalesce(h.generation = i.g and h.owner = i.owner and h.epoch = i.epoch and h.claim_id = i.claim and h.commit_number = i.n - 1 and i."from" ? h.state
-    and (i.cancel is null or h.cancel_number = i.cancel) and (i.seen is null or h.signal_count = i.seen), false)
+    and (i.cancel is null or h.cancel_number = i.cancel) and (i.seen is null or h.signal_count = i.seen)
+    and (i."do" <> 'end' or (h.open_children = 0 and h.parent_id is not distinct from i.parent)), false)
 $function$
 
 owner openbot_owner;
@@ -1158,7 +1213,7 @@ AS $function$
 declare found_signals jsonb; found_calls jsonb; head jsonb;
 begin
   perform set_config('app.organization', p_organization::text, true), set_config('app.project', p_project::text, true);
-  select jsonb_build_object('state', x.state, 'claim', x.claim_id, 'signalCount', x.signal_count, 'cancelNumber', x.cancel_number, 'commitNumber', x.commit_number,
+  select jsonb_build_object('state', x.state, 'claim', x.claim_id, 'signalCount', x.signal_count, 'cancelNumber', x.cancel_number, 'commitNumber', x.commit_number, 'openChildren', x.open_children,
     'announced', case when x.stalls > 0 and x.state = 'running' then (select e.state from execution_event e where e.execution_id = x.id and e.type = 'State' order by e.sequence desc limit 1) end) into head
     from execution x where x.id = p_id;
   select coalesce(jsonb_agg(jsonb_build_object('name', s.name, 'number', s.number, 'body', encode(s.body, 'base64')) order by s.created_at, s.name, s.number), '[]') into found_signals
@@ -1266,24 +1321,6 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_app;
 
-CREATE OR REPLACE FUNCTION public.read_feed(p jsonb)
- RETURNS SETOF product_event
- LANGUAGE plpgsql
- SET "app.organization" TO ''
- SET "app.project" TO ''
-AS $function$
-declare t jsonb;
-begin
-  for t in select * from jsonb_array_elements(p) loop
-    perform set_config('app.organization', t->>'organization', true), set_config('app.project', t->>'project', true);
-    return query select e.* from product_event e where e.organization_id = (t->>'organization')::uuid and e.project_id = (t->>'id')::uuid and e.position > (t->>'after')::bigint
-      order by e.position limit (t->>'limit')::int;
-  end loop;
-end $function$
-
-owner openbot_owner;
-grant execute to openbot_app;
-
 CREATE OR REPLACE FUNCTION public.refused_calls(p_items jsonb, p_ids uuid[])
  RETURNS uuid[]
  LANGUAGE plpgsql
@@ -1319,23 +1356,6 @@ begin
 end $function$
 
 owner openbot_engine;
-grant execute to openbot_worker;
-
-CREATE OR REPLACE FUNCTION public.replication_status(OUT status text, OUT standbys integer, OUT synchronous integer)
- RETURNS record
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog'
-AS $function$
-declare waits boolean := current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') <> all ('{off,local}');
-begin
-  select count(*), case when not coalesce(bool_or(r.sync_state is null), false) then count(*) filter (where r.sync_state = any ('{sync,quorum}')) end
-    into standbys, synchronous from pg_stat_replication r where r.state is null or r.state = any ('{streaming,catchup}');
-  status := case when waits then 'ok' when standbys > 0 then 'asynchronous' else 'single' end;
-end $function$
-
-owner openbot_engine;
-grant execute to openbot_owner;
 grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.request_cancel(p_id uuid)
@@ -1376,39 +1396,6 @@ end $function$
 
 owner openbot_owner;
 grant execute to openbot_app;
-
-CREATE OR REPLACE FUNCTION public.sequence_feed(p_limit integer)
- RETURNS TABLE(o_organization uuid, o_project uuid, o_position bigint, o_numbered integer)
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
- SET plan_cache_mode TO 'force_generic_plan'
- SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'
-AS $function$
-declare organizations uuid[]; projects uuid[];
-begin
-  select array_agg(f.organization_id), array_agg(f.project_id) into organizations, projects from (
-    select distinct x.organization_id, x.project_id from (select y.organization_id, y.project_id from product_event_inbox y order by y.id limit p_limit) x order by 1, 2) f;
-  if projects is null then return; end if;
-  insert into feed_position (organization_id, project_id) select * from unnest(organizations, projects) n(organization, project)
-    where not exists (select 1 from feed_position f where f.organization_id = n.organization and f.project_id = n.project) on conflict do nothing;
-  perform 1 from feed_position f where (f.organization_id, f.project_id) in (select * from unnest(organizations, projects)) order by f.organization_id, f.project_id for no key update;
-  return query
-  with found as materialized (
-    select y.id from product_event_inbox y where (y.organization_id, y.project_id) in (select * from unnest(organizations, projects)) order by y.id limit p_limit),
-  taken as (delete from product_event_inbox i using found where i.id = found.id returning i.*),
-  numbered as (
-    insert into product_event (organization_id, project_id, position, member_id, type, aggregate_id, aggregate_sequence, data, created_at)
-    select t.organization_id, t.project_id, f.position + row_number() over (partition by t.organization_id, t.project_id order by t.id), t.member_id, t.type, t.aggregate_id, t.aggregate_sequence, t.data, t.created_at
-    from taken t join feed_position f on f.organization_id = t.organization_id and f.project_id = t.project_id)
-  update feed_position f set position = f.position + n.events
-  from (select t.organization_id, t.project_id, count(*)::int as events from taken t group by 1, 2) n where f.organization_id = n.organization_id and f.project_id = n.project_id
-  returning f.organization_id, f.project_id, f.position, n.events;
-end $function$
-
-owner openbot_engine;
-grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.tenant_organization()
  RETURNS uuid

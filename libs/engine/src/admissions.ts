@@ -9,7 +9,7 @@ const statement = { name: 'openbot_admit_batch', text: 'select admit_batch($1::j
 
 /**
  * Admits work whose admission writes nothing else: grouped across callers and organizations into one statement, which is a transaction of its own.
- * Work that belongs to other rows (a receipt, a message) is admitted by `admitExecution` in their transaction. The wake goes out after it resolves.
+ * Work that belongs to other rows (a receipt, a message, a parent) is admitted by `admitExecution` in their transaction. The wake goes out after it resolves.
  */
 export class Admissions {
   private readonly lanes = new Lanes<WaitingWork>((batch) => this.flush(batch));
@@ -19,6 +19,7 @@ export class Admissions {
 
   /** Durable when it resolves; answers the id. After an error that is no data error it may have happened: the same id may be handed in again. */
   admit(work: NewExecution): Promise<string> {
+    if (work.parent) return Promise.reject(new Error('a child is admitted in the transaction that holds its parent'));
     const id = work.id ?? uuidv7();
     const bytes = JSON.stringify(toWire(id, work));
     return new Promise((resolve, reject) => this.lanes.push({ bytes, resolve: () => resolve(id), reject }));

@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { fail, ok, type Result } from '@domain/result.js';
 import type { ExecutionKeyConflict } from '@domain/executions/failures.js';
 import type { TenantContext } from '@domain/tenancy.js';
+import type { Parent } from './child.js';
 import type { Tx } from './tx.js';
 
 /** A command of one scope (member, key or service): its key and normalized input as MACs. `key` itself is never stored. */
@@ -47,6 +48,8 @@ export type NewExecution = {
   readonly identityId: string | null;
   /** The member whose work it is, and who alone may see it; `null` for a service's. */
   readonly memberId: string | null;
+  /** The execution that it is a child of; the transaction holds that head. The child's tenant and member are then its parent's. */
+  readonly parent?: Parent | null;
   /** `false`: the row waits (`runnable_at` null) until `makeReady` says that it may start. */
   readonly ready: boolean;
 };
@@ -63,12 +66,16 @@ export const toWire = (id: string, work: NewExecution): object => ({
   identity: work.identityId,
   member: work.memberId,
   ready: work.ready,
+  ...(work.parent ? { parent: work.parent.id, attached: work.parent.attached } : {}),
 });
 
-/** Inserts the head of new work, with its first event (sequence 1: `State queued`). The wake goes out after the commit. */
+/**
+ * Inserts the head of new work, with its first event (sequence 1: `State queued`). The wake goes out after the commit. A child whose id its parent
+ * has admitted before is the same child: it is neither inserted nor counted again.
+ */
 export async function admitExecution(tx: Tx, work: NewExecution): Promise<string> {
   const id = work.id ?? uuidv7();
   const [row] = (await tx.query(`select admit_executions($1::jsonb) as admitted`, [JSON.stringify([toWire(id, work)])])) as { admitted: number }[];
-  if (row?.admitted !== 1) throw new Error('another execution has this id');
+  if (row?.admitted !== 1 && !work.parent) throw new Error('another execution has this id');
   return id;
 }

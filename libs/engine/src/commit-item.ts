@@ -1,4 +1,4 @@
-import type { ExecutionState } from '@domain/executions/state.js';
+import type { EndState, ExecutionState } from '@domain/executions/state.js';
 import type { CallSafety, CallUsage } from './calls.js';
 
 /** What happens to the ownership with a commit: kept, released until a signal or `until`, handed over at once, or over. */
@@ -12,6 +12,18 @@ export type WireCall = CallName & { readonly to: string; readonly usage?: CallUs
     | { readonly kind: string; readonly safety: CallSafety; readonly key: string; readonly input?: string }
     | { readonly move: readonly string[]; readonly result?: string; readonly category?: string; readonly error?: string }
   );
+
+/** A child that a commit admits. Its parent, tenant and member are those of the fenced head. */
+export type WireChild = {
+  readonly id: string;
+  readonly attached: boolean;
+  readonly workflow: string;
+  readonly version: number;
+  readonly cursor: object;
+  readonly subject: string | null;
+  readonly identity: string | null;
+  readonly ready: boolean;
+};
 
 /** One commit as `commit_one` reads it. Bodies are sealed and base64. */
 export type CommitItem = {
@@ -35,6 +47,12 @@ export type CommitItem = {
   readonly feature?: string;
   readonly aggregate?: string;
   readonly rows?: object;
+  readonly children?: readonly WireChild[];
+  /** Of an end alone: the parent that it is told to, and the sealed body of the signal that tells it. */
+  readonly parent?: string;
+  readonly notice?: string;
+  /** The end that waits for the children from here on. */
+  readonly ending?: EndState;
   readonly category?: string | null;
   readonly error?: string | null;
 };

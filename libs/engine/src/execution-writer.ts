@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionEventBody } from '@domain/executions/events.js';
-import { hasEnded, type ExecutionState } from '@domain/executions/state.js';
+import { hasEnded, type EndState, type ExecutionState } from '@domain/executions/state.js';
 import type { SafeFailure } from '@domain/executions/failures.js';
 import { ok } from '@domain/result.js';
+import { toWireChild, type ChildEnded, type LockedParent, type NewChild } from './child.js';
 import type { CommitItem, CommitOutcome, Release, WireCall, WireEvent } from './commit-item.js';
 import type { Committer } from './committer.js';
 import { Draft } from './draft.js';
@@ -28,7 +29,10 @@ export type Change = {
   readonly do?: Release;
   readonly cursor?: object | undefined;
   readonly rows?: FeatureRows | undefined;
+  /** Never of a change that is held: what is admitted is durable before the phase is over. */
+  readonly children?: readonly NewChild[] | undefined;
   readonly until?: Date | null;
+  readonly ending?: EndState;
   readonly consume?: readonly { readonly name: string; readonly number: number }[];
   readonly failure?: SafeFailure | null;
   /** Calls whose saving this write is for: they go with it or not at all, never with the write of a call beside them. */
@@ -41,6 +45,7 @@ type Built = { readonly item: CommitItem; readonly held: Held | null };
 
 const wireFailure = (failure: SafeFailure | null | undefined) => (failure ? { category: failure.category, error: failure.errorId } : {});
 const wireRows = (rows: FeatureRows | undefined) => (rows ? { feature: rows.feature, aggregate: rows.aggregateId, rows: rows.rows } : {});
+const wireChildren = (children: readonly NewChild[] | undefined) => (children?.length ? { children: children.map(toWireChild) } : {});
 
 /** As `lock_aggregates` orders them, in every locale. */
 const byFeatureAndId = (a: Aggregate, b: Aggregate): number => compare(a.feature, b.feature) || compare(a.id, b.id);
@@ -65,6 +70,8 @@ export class ExecutionWriter {
   private broken: Error | null = null;
   /** A claim made it `running`: the first commit says so, unless a cancel came before it. */
   private starts = false;
+  /** A commit admitted children; how many of them are new and open is to be read. */
+  private admitted = false;
 
   constructor(
     readonly head: Head,
@@ -87,6 +94,19 @@ export class ExecutionWriter {
   /** For the owner that made it `running`, and for the next one when that claim was lost before it could say so. */
   announceRunning(): void {
     this.starts = true;
+  }
+
+  /** Whether children were admitted since this was asked last. */
+  takeAdmitted(): boolean {
+    const { admitted } = this;
+    this.admitted = false;
+    return admitted;
+  }
+
+  /** Children are durable: they may be taken up. */
+  announceChildren(ids: readonly string[]): void {
+    this.ports.reach('child:admitted');
+    for (const id of ids) this.ports.published(id);
   }
 
   /** The phase that emitted them will run again, or never: neither wants them in the log. */
@@ -135,8 +155,11 @@ export class ExecutionWriter {
     });
   }
 
-  /** The ungrouped commit: locks aggregates, then all heads by id, fences, runs `work`, then commits the change. Answers the locked heads. */
-  transact(change: Change, locks: Locks, work: (tx: Tx) => Promise<void>): Promise<readonly string[]> {
+  /**
+   * The ungrouped commit: locks aggregates, then all heads by id (an end's parent among them), fences, runs `work`, then commits the change. Answers
+   * the other locked heads.
+   */
+  transact(change: Change, locks: Locks, work: (tx: Tx, parent: LockedParent | null) => Promise<void>): Promise<readonly string[]> {
     return this.inOrder(async () => {
       // `work` reads what a finished phase's rows say, and follows them in the log.
       if (this.held?.change.rows) await this.sendHeld();
@@ -164,23 +187,37 @@ export class ExecutionWriter {
     this.timer = null;
   }
 
-  private async lockedCommit(item: CommitItem, locks: Locks, work: (tx: Tx) => Promise<void>): Promise<{ outcome: CommitOutcome; heads: readonly string[] }> {
+  private async lockedCommit(
+    item: CommitItem,
+    locks: Locks,
+    work: (tx: Tx, parent: LockedParent | null) => Promise<void>,
+  ): Promise<{ outcome: CommitOutcome; heads: readonly string[] }> {
     const done = await this.ports.transact(this.head.context, async (tx) => {
       const aggregates = [...(locks.aggregates ?? []), ...(item.feature ? [{ feature: item.feature, id: item.aggregate as string }] : [])];
       for (const { feature, id } of aggregates.sort(byFeatureAndId)) await tx.query(`select "feature_lock_${feature.replace(/\W/g, '')}"($1::uuid[], false)`, [[id]]);
-      const others = locks.heads ? await locks.heads(tx) : [];
-      await lockHeads(tx, [this.head.id, ...others]);
-      const [fence] = (await tx.query(`select commit_fence(x, $2::jsonb) as outcome from execution x where x.id = $1`, [this.head.id, item])) as {
+      const others = [...(locks.heads ? await locks.heads(tx) : []), ...(item.parent ? [item.parent] : [])];
+      const held = await lockHeads(tx, [this.head.id, ...others]);
+      const [fence] = (await tx.query(`select commit_fence(x, $2::jsonb) as outcome, x.open_children as "openChildren" from execution x where x.id = $1`, [
+        this.head.id,
+        item,
+      ])) as {
         outcome: CommitOutcome | null;
+        openChildren: number;
       }[];
-      if (!fence) return ok({ outcome: 'gone' as CommitOutcome, heads: others });
-      if (fence.outcome) return ok({ outcome: fence.outcome, heads: others });
-      await work(tx);
-      const [row] = (await tx.query(`select o_outcome as outcome from commit_one($1::jsonb)`, [item])) as { outcome: CommitOutcome }[];
+      if (!fence) return ok({ outcome: 'gone' as CommitOutcome, heads: others, openChildren: 0 });
+      if (fence.outcome) return ok({ outcome: fence.outcome, heads: others, openChildren: fence.openChildren });
+      const state = held.find(({ id }) => id === item.parent)?.state ?? null;
+      await work(tx, item.parent && this.head.parent ? { ...this.head.parent, state } : null);
+      // `work` may have admitted children.
+      const [row] = (await tx.query(`select c.o_outcome as outcome, x.open_children as "openChildren" from execution x cross join commit_one($2::jsonb) c where x.id = $1`, [
+        this.head.id,
+        item,
+      ])) as { outcome: CommitOutcome; openChildren: number }[];
       if (row?.outcome !== 'applied') throw new Error(`a fenced commit answered ${row?.outcome}`);
-      return ok({ outcome: row.outcome, heads: others });
+      return ok({ outcome: row.outcome, heads: others, openChildren: row.openChildren });
     });
     if (!done.ok) throw new Error('an engine transaction has no failures');
+    this.head.openChildren = done.value.openChildren;
     return done.value;
   }
 
@@ -231,7 +268,6 @@ export class ExecutionWriter {
 
   private settle({ item, held }: Built, outcome: CommitOutcome): void {
     if (outcome !== 'applied' && outcome !== 'already') return this.giveBack({ item, held }, new CommitRefused(outcome));
-    const tells = item.to !== this.head.state && (hasEnded(item.to) || item.to === 'outcome_unknown');
     this.head.commitNumber = item.n;
     this.starts = false;
     this.sending = null;
@@ -239,8 +275,11 @@ export class ExecutionWriter {
     this.head.state = item.to;
     if (item.cursor) this.head.cursor = item.cursor;
     this.ports.published(item.id);
-    if (tells) this.ports.told();
     this.ports.reach('commit:applied');
+    if (item.children) {
+      this.admitted = true;
+      this.announceChildren(item.children.map(({ id }) => id));
+    }
     if (held) this.ports.reach('phase:saved');
   }
 
@@ -287,8 +326,19 @@ export class ExecutionWriter {
       ...(calls.length > 0 ? { calls } : {}),
       ...(change.consume?.length ? { consume: change.consume } : {}),
       ...wireRows(change.rows),
-      ...(hasEnded(to) ? wireFailure(change.failure) : {}),
+      ...wireChildren(change.children),
+      ...this.wireEnd(change, to),
     };
+  }
+
+  /** An end, or the one that waits for the children from here on. A child's is told to its parent. */
+  private wireEnd({ ending, failure = null }: Change, to: ExecutionState): Partial<CommitItem> {
+    if (!hasEnded(to)) return ending ? { ending, ...wireFailure(failure) } : {};
+    const { id, parent } = this.head;
+    if (!parent) return wireFailure(failure);
+    const body: ChildEnded = { child: id, attached: parent.attached, state: to, failure };
+    const notice = this.key.seal({ table: 'execution_signal', record: parent.id }, JSON.stringify(body));
+    return { parent: parent.id, notice: notice.toString('base64'), ...wireFailure(failure) };
   }
 
   private wireEvent(event: ExecutionEventBody, commitNumber: number, position: number): WireEvent {

@@ -1,6 +1,7 @@
 import type { ExecutionEventBody } from '@domain/executions/events.js';
 import type { ExecutionState } from '@domain/executions/state.js';
 import { eventBinding, sealEvent } from './events.js';
+import { assertWhole, attachedBelow, stop } from './cascade.js';
 import type { OrganizationKey } from './sealing.js';
 import type { Tx } from './tx.js';
 
@@ -12,14 +13,20 @@ export async function lockHeads(tx: Tx, ids: readonly string[]): Promise<readonl
   return tx.query(`select id, state, sequence, signal_count from execution where id = any ($1::uuid[]) order by id for no key update`, [[...new Set(ids)]]);
 }
 
-/** Asks for a stop: a numbered signal and `cancelling`. Ended work stays as it is; `null`: there is no such execution in this tenant. */
-export async function requestCancel(tx: Tx, id: string): Promise<{ number: number; state: ExecutionState; sequence: number } | null> {
-  const [row] = (await tx.query(`select o_number as number, o_state as state, o_sequence as sequence from request_cancel($1)`, [id])) as {
-    number: number;
-    state: ExecutionState;
-    sequence: number;
-  }[];
-  return row ?? null;
+export type Cancelled = { readonly number: number; readonly state: ExecutionState; readonly sequence: number; readonly touched: readonly string[] };
+
+/**
+ * Asks for a stop, also of the attached work below, of any depth: each gets its number, its signal and `cancelling` in this transaction. Locks all of
+ * them in one statement, so the caller holds no head yet, and publishes `touched` after the commit. Ended work stays as it is; `null`: there is no
+ * such execution in this tenant. Throws `FamilyGrew`, after which `transact` runs the work again.
+ */
+export async function requestCancel(tx: Tx, id: string): Promise<Cancelled | null> {
+  const touched = [id, ...(await attachedBelow(tx, [id]))];
+  await lockHeads(tx, touched);
+  await assertWhole(tx, touched);
+  const rows = await stop(tx, touched);
+  const asked = rows.find((row) => row.id === id);
+  return asked ? { number: asked.number, state: asked.state, sequence: asked.sequence, touched } : null;
 }
 
 /** Sends a signal: the head is locked first. Without a number it takes the next of its name. `null`: it was sent before, or the work is gone. */

@@ -4,6 +4,7 @@ import type { EndState } from '@domain/executions/state.js';
 import type { SafeFailure } from '@domain/executions/failures.js';
 import type { Result } from '@domain/result.js';
 import { CallLog, OutcomeUnknown, type StoredCall } from './call-log.js';
+import { assertWhole, attachedBelow, stopOnce } from './cascade.js';
 import { OwnershipLost, type Committer } from './committer.js';
 import { CommitRefused, ExecutionWriter } from './execution-writer.js';
 import { toStored, type Claimed, type Head } from './head.js';
@@ -13,6 +14,7 @@ import type { Next, Saga, Signal, Wake } from './saga.js';
 import { PhaseScope } from './scope.js';
 import type { OrganizationKey } from './sealing.js';
 import { isPassingStorageError } from './storage-errors.js';
+import type { Tx } from './tx.js';
 
 export type LoadedWork = {
   readonly head: {
@@ -21,6 +23,7 @@ export type LoadedWork = {
     readonly signalCount: number;
     readonly cancelNumber: number;
     readonly commitNumber: number;
+    readonly openChildren: number;
     /** After a takeover of running work: the state that its log says. */
     readonly announced: Head['state'] | null;
   } | null;
@@ -42,13 +45,6 @@ export type StopReason = 'look' | 'shutdown' | 'lost';
 
 const poisonedAt = 6;
 
-/** Acknowledged commits of a claim are not in the database any more: it failed over to a standby that did not have them. */
-export class CommitsLost extends Error {
-  constructor(count: number) {
-    super(`the database lost ${count} acknowledged commits`);
-  }
-}
-
 /** Moves one claimed execution forward until it waits, ends, or belongs to somebody else. */
 export class Fiber {
   private readonly writer: ExecutionWriter;
@@ -56,10 +52,10 @@ export class Fiber {
   private stop = new AbortController();
   private stopped: StopReason | null = null;
   private released = false;
-  /** The work could not even be ended, or the database forgot its last commits: the runner takes the row back at the cost of a stall. */
+  /** The work could not even be ended: the runner takes the row back at the cost of a stall. */
   private abandoned = false;
   private signals: Signal[] = [];
-  private failure: SafeFailure | null = null;
+  private failure: SafeFailure | null;
   private readonly kept = new Map<string, unknown>();
   private readonly startedAt = performance.now();
   /** Whether earlier owners or senders left calls or signals to read first. */
@@ -73,6 +69,7 @@ export class Fiber {
     this.writer = new ExecutionWriter(claimed.head, key, deps.committer, deps.ports, () => this.interrupt('look'));
     if (claimed.startsRunning) this.writer.announceRunning();
     this.calls = new CallLog(this.head.id, this.writer, key, deps.ports, () => this.stop.signal);
+    this.failure = claimed.head.failure;
     this.inherits = claimed.head.generation > 1 || claimed.head.signalCount > 0;
   }
 
@@ -106,11 +103,12 @@ export class Fiber {
   private async advance(): Promise<void> {
     const { head } = this;
     if (this.stopped === 'lost') return void (this.released = true);
-    if (this.inherits) return this.inherit();
+    if (this.writer.takeAdmitted() || this.inherits) return this.inherit();
     if (this.stopped === 'look') return this.reread(null);
     if (head.state === 'outcome_unknown') return this.settleUnknown();
     if (this.calls.undecided > 0) return this.waitForDecision();
     if (head.state === 'cancelling') return this.end('cancelled', this.failure);
+    if (head.ending) return this.end(head.ending, this.failure);
     if (this.failure) return this.end('failed', this.failure);
     if (this.deps.isDraining() || this.stopped === 'shutdown') return this.handOver();
     if (head.stalls >= poisonedAt) return this.fail(new Error(`taken over ${head.stalls} times without a commit`), 'crashes');
@@ -159,7 +157,8 @@ export class Fiber {
       run.close();
       await this.closeScope(scope);
     }
-    if (run.finished) await this.writer.hold(run.finished);
+    if (run.finished?.children?.length) await this.writer.write(run.finished);
+    else if (run.finished) await this.writer.hold(run.finished);
     if (result && !result.ok) return this.fail(result.failure, result.failure._tag);
     if (!run.wrote) throw new Error(`phase ${next.command.name} ended without a commit`);
     this.deps.ports.reach(`phase:ended:${next.command.name}`);
@@ -168,21 +167,52 @@ export class Fiber {
   private async end(as: EndState, failure: SafeFailure | null): Promise<void> {
     if (this.calls.settle() > 0) return this.waitForDecision();
     const { head } = this;
+    if (head.openChildren > 0) return this.awaitChildren(as, failure);
     const saga = this.deps.sagaOf(head.workflow);
     const outcome = { as, failure };
     if (failure) this.writer.emit([{ _tag: 'Failure', category: failure.category, errorId: this.deps.ports.publicErrorId(failure.errorId) }]);
     this.deps.ports.reach('end:before');
+    if (head.parent) this.deps.ports.reach('child:end-before');
     const change = { to: as, do: 'end', failure } as const;
-    if (saga.end) {
+    // A child's end is never grouped: its parent's head is locked with its own.
+    if (saga.end || head.parent) {
       const stored = toStored(head, this.writer.cursor);
       const locks = {
         aggregates: saga.aggregates?.(stored) ?? [],
         heads: async (tx: Parameters<NonNullable<typeof saga.end>>[0]) => (await saga.heads?.(tx, stored, outcome)) ?? [],
       };
-      this.publishAll(await this.writer.transact(change, locks, async (tx) => saga.end?.(tx, stored, outcome)));
+      const touched = await this.writer.transact(change, locks, async (tx, parent) => {
+        await saga.end?.(tx, stored, outcome, parent);
+        if (parent) this.deps.ports.reach('child:end-locked');
+      });
+      if (head.parent) this.deps.ports.reach('child:end-after');
+      this.publishAll(touched);
     } else await this.writer.write(change);
     this.released = true;
     this.deps.ports.reach('end:after');
+  }
+
+  /**
+   * Attached children are open: an end other than `completed` asks them to stop, once, and says so with its reason, so that the owner that is woken
+   * by their ends knows both.
+   */
+  private async awaitChildren(as: EndState, failure: SafeFailure | null): Promise<void> {
+    const { head } = this;
+    const { ports } = this.deps;
+    const change = { to: as === 'cancelled' ? 'cancelling' : 'waiting', do: 'wait', until: null } as const;
+    if (as === 'completed' || head.ending) await this.writer.write(change);
+    else {
+      let below: readonly string[] = [];
+      const locks = { heads: async (tx: Tx) => (below = await attachedBelow(tx, [head.id])) };
+      const touched = await this.writer.transact({ ...change, ending: as, failure }, locks, async (tx) => {
+        await assertWhole(tx, [head.id, ...below]);
+        await stopOnce(tx, below);
+        ports.reach('cascade:locked');
+      });
+      ports.reach('cascade:after');
+      this.publishAll(touched);
+    }
+    this.released = true;
   }
 
   /** Unknown calls wait for a person; nothing is sent again until each has its decision. */
@@ -228,14 +258,15 @@ export class Fiber {
 
   /** What is stored decides how to go on: another owner's claim, a cancel, new signals. */
   private async reread(refusal: CommitRefused | null): Promise<void> {
-    const before = { state: this.head.state, signals: this.head.signalCount, cancel: this.head.cancelNumber };
+    const before = { state: this.head.state, signals: this.head.signalCount, cancel: this.head.cancelNumber, children: this.head.openChildren };
     const background = await this.writer.takeBroken();
     if (this.stopped === 'lost') return void (this.released = true);
     this.stop = new AbortController();
     if (this.stopped !== 'shutdown') this.stopped = null;
     const mine = await this.reload();
     if (!mine) return;
-    const moved = before.state !== this.head.state || before.signals !== this.head.signalCount || before.cancel !== this.head.cancelNumber;
+    const { state, signalCount, cancelNumber, openChildren } = this.head;
+    const moved = before.state !== state || before.signals !== signalCount || before.cancel !== cancelNumber || before.children !== openChildren;
     if (background && !(background instanceof CommitRefused)) return this.failOrGiveUp(background, 'internal');
     if (refusal && !moved) this.failOrGiveUp(refusal, 'commit_refused');
   }
@@ -247,14 +278,11 @@ export class Fiber {
       this.released = true;
       return false;
     }
-    if (work.head.commitNumber < head.commitNumber) {
-      this.forget(new CommitsLost(head.commitNumber - work.head.commitNumber));
-      return false;
-    }
     head.state = work.head.state;
     head.signalCount = work.head.signalCount;
     head.cancelNumber = work.head.cancelNumber;
     head.commitNumber = work.head.commitNumber;
+    head.openChildren = work.head.openChildren;
     if (work.head.announced !== null && work.head.announced !== 'running') this.writer.announceRunning();
     // Calls first: whatever is wrong with a signal, an unproven call of an earlier owner has to be known before the work may end.
     this.calls.restore(work.calls);
@@ -266,13 +294,6 @@ export class Fiber {
         body: body === null ? null : (JSON.parse(this.key.open({ table: 'execution_signal', record: head.id }, Buffer.from(body, 'base64')).toString('utf8')) as unknown),
       }));
     return true;
-  }
-
-  /** What this owner knows is of another history than what is stored: the row is taken back, and claimed anew from there. */
-  private forget(lost: CommitsLost): void {
-    this.deps.ports.recordError(lost, { context: this.head.context, executionId: this.head.id, category: 'commits_lost' });
-    this.abandoned = true;
-    this.released = true;
   }
 
   private async loadPatiently(): Promise<LoadedWork | null> {

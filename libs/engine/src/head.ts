@@ -1,5 +1,7 @@
-import type { ExecutionState } from '@domain/executions/state.js';
+import type { SafeFailure } from '@domain/executions/failures.js';
+import type { EndState, ExecutionState } from '@domain/executions/state.js';
 import type { TenantContext } from '@domain/tenancy.js';
+import type { Parent } from './child.js';
 import type { Stored } from './saga.js';
 
 /** The head of a claimed execution, as this owner last saw it. Only its writer changes it. */
@@ -9,6 +11,7 @@ export type Head = {
   readonly workflow: string;
   readonly subjectId: string | null;
   readonly identityId: string | null;
+  readonly parent: Parent | null;
   readonly generation: number;
   readonly owner: string;
   readonly epoch: string;
@@ -21,6 +24,11 @@ export type Head = {
   cancelNumber: number;
   /** Takeovers without a commit; the first commit of this owner ends the count. */
   stalls: number;
+  /** Attached children that have not ended. */
+  openChildren: number;
+  /** The end that waits for them, and its reason. */
+  ending: EndState | null;
+  failure: SafeFailure | null;
 };
 
 export type Claimed = { readonly head: Head; readonly claimedAt: Date; readonly startsRunning: boolean };
@@ -32,6 +40,12 @@ export type ClaimRow = {
   workflow: string;
   subject_id: string | null;
   identity_id: string | null;
+  parent_id: string | null;
+  attached: boolean;
+  open_children: number;
+  ending: EndState | null;
+  failure_category: string | null;
+  error_id: string | null;
   state: ExecutionState;
   cursor: object;
   generation: number;
@@ -54,6 +68,10 @@ export const toClaimed = (row: ClaimRow): Claimed => ({
     workflow: row.workflow,
     subjectId: row.subject_id,
     identityId: row.identity_id,
+    parent: row.parent_id === null ? null : { id: row.parent_id, attached: row.attached },
+    openChildren: row.open_children,
+    ending: row.ending,
+    failure: row.failure_category === null || row.error_id === null ? null : { category: row.failure_category, errorId: row.error_id },
     generation: row.generation,
     owner: row.owner,
     epoch: row.epoch,
@@ -79,4 +97,6 @@ export const toStored = (head: Head, cursor: object): Stored<object> => ({
   generation: head.generation,
   subjectId: head.subjectId,
   identityId: head.identityId,
+  parent: head.parent,
+  openChildren: head.openChildren,
 });

@@ -1,6 +1,8 @@
 import type { ExecutionEventBody } from '@domain/executions/events.js';
+import { admitExecution } from './admit.js';
 import type { CallLog } from './call-log.js';
 import type { CallOutcome, CallSpec, SendContext } from './calls.js';
+import type { NewChild } from './child.js';
 import type { Change, ExecutionWriter } from './execution-writer.js';
 import { toStored } from './head.js';
 import type { FeatureRows, Locks, PhaseRun } from './phase.js';
@@ -27,6 +29,8 @@ export class OpenRun implements PhaseRun<object> {
   /** The phase's last change; the fiber hands it on once the phase's resources are closed. */
   finished: Change | null = null;
   private closed = false;
+  /** Admitted by the transaction that is open. */
+  private readonly admitted = new Set<string>();
 
   readonly wake: Wake;
   readonly signal: AbortSignal;
@@ -54,23 +58,35 @@ export class OpenRun implements PhaseRun<object> {
     this.parts.writer.emit(events);
   }
 
-  async commit(cursor: object, rows?: FeatureRows): Promise<void> {
+  async commit(cursor: object, rows?: FeatureRows, children?: readonly NewChild[]): Promise<void> {
     this.assertOpen();
     this.wrote = true;
-    await this.parts.writer.write({ cursor, rows, consume: this.parts.takeSignals() });
+    await this.parts.writer.write({ cursor, rows, children, consume: this.parts.takeSignals() });
   }
 
-  finish(cursor: object, rows?: FeatureRows): void {
+  finish(cursor: object, rows?: FeatureRows, children?: readonly NewChild[]): void {
     this.assertOpen();
     if (this.finished) throw new Error('a phase finished twice');
     this.wrote = true;
-    this.finished = { cursor, rows, consume: this.parts.takeSignals() };
+    this.finished = { cursor, rows, children, consume: this.parts.takeSignals() };
   }
 
   async transact(cursor: object, locks: Locks, write: (tx: Tx) => Promise<void>): Promise<void> {
     this.assertOpen();
     this.wrote = true;
-    this.parts.onLocked(await this.parts.writer.transact({ cursor, consume: this.parts.takeSignals() }, locks, write));
+    this.admitted.clear();
+    const { writer } = this.parts;
+    this.parts.onLocked(await writer.transact({ cursor, consume: this.parts.takeSignals() }, locks, write));
+    if (this.admitted.size > 0) writer.announceChildren([...this.admitted]);
+  }
+
+  async admit(tx: Tx, { attached, ready = true, ...child }: NewChild): Promise<string> {
+    this.assertOpen();
+    const { id, context } = this.parts.writer.head;
+    // Whose it is, the parent's head says.
+    const admitted = await admitExecution(tx, { ...child, context, memberId: null, ready, parent: { id, attached } });
+    this.admitted.add(admitted);
+    return admitted;
   }
 
   close(): void {

@@ -1,6 +1,7 @@
 import type { Result } from '@domain/result.js';
 import type { ExecutionEventBody } from '@domain/executions/events.js';
 import type { CallOutcome, CallSpec, SendContext } from './calls.js';
+import type { NewChild } from './child.js';
 import type { RunScope } from './run-scope.js';
 import type { Aggregate, Stored, Wake } from './saga.js';
 import type { Tx } from './tx.js';
@@ -28,12 +29,14 @@ export interface PhaseRun<Cursor = unknown> {
   call<T>(spec: CallSpec<T>, send: (context: SendContext) => Promise<T>): Promise<CallOutcome<T>>;
   /** Events of the next commit. Text is flushed by itself every 50 ms or 1 KiB. */
   emit(...events: readonly ExecutionEventBody[]): void;
-  /** One transaction, as data: cursor, emitted events, call results, a feature's rows; grouped with other executions' commits. Durable when it resolves. */
-  commit(cursor: Cursor, rows?: FeatureRows): Promise<void>;
-  /** As `commit`, for a phase's last one: it is written after the phase's resources have closed, joined with the next phase's first call. */
-  finish(cursor: Cursor, rows?: FeatureRows): void;
+  /** One transaction, as data: cursor, emitted events, call results, a feature's rows, children that it admits; grouped with other executions' commits. Durable when it resolves. */
+  commit(cursor: Cursor, rows?: FeatureRows, children?: readonly NewChild[]): Promise<void>;
+  /** As `commit`, for a phase's last one: it is written after the phase's resources have closed, joined with the next phase's first call. One with children is written at once. */
+  finish(cursor: Cursor, rows?: FeatureRows, children?: readonly NewChild[]): void;
   /** The ungrouped commit, for what must read and decide: locks the aggregates, then all heads by id, fences, runs `write`. May run `write` again. */
   transact(cursor: Cursor, locks: Locks, write: (tx: Tx) => Promise<void>): Promise<void>;
+  /** Admits a child inside `transact`'s `write`; answers its id. */
+  admit(tx: Tx, child: NewChild): Promise<string>;
 }
 
 /** What a phase's handler answers. A failed Result ends the execution as failed with the tag as category. */

@@ -2,6 +2,7 @@ import { SetMetadata } from '@nestjs/common';
 import type { EndState, ExecutionState } from '@domain/executions/state.js';
 import type { SafeFailure } from '@domain/executions/failures.js';
 import type { TenantContext } from '@domain/tenancy.js';
+import type { LockedParent, Parent } from './child.js';
 import type { Tx } from './tx.js';
 
 /** What is stored of an execution, as its saga and phases see it. `cursor` is small and safe to read: ids, counters, flags. */
@@ -17,6 +18,10 @@ export type Stored<Cursor> = {
   readonly subjectId: string | null;
   /** The sealed ExecutionIdentity that the work acts with. */
   readonly identityId: string | null;
+  /** The execution that admitted it, and whether that one waits for it. */
+  readonly parent: Parent | null;
+  /** Attached children that have not ended yet. Each end comes as the signal `child-ended`. */
+  readonly openChildren: number;
 };
 
 export type Signal = { readonly name: string; readonly number: number; readonly body: unknown };
@@ -37,6 +42,10 @@ export type Next =
 export const phase = (command: CommandClass, args?: unknown): Next => ({ kind: 'phase', command, args });
 /** Releases the execution until a signal comes, or until `until` on the database's clock. */
 export const wait = (options: { readonly until?: Date } = {}): Next => ({ kind: 'wait', until: options.until ?? null });
+/**
+ * While attached children are open, `completed` waits for them, and asks `next` again at each of their ends; `failed` and `interrupted` ask them to
+ * stop, once, and wait: the reason stays, and `next` is not asked any more.
+ */
 export const end = (as: EndState, failure: SafeFailure | null = null): Next => ({ kind: 'end', as, failure });
 
 /** Rows to lock before heads, by feature: `feature_lock_<feature>` locks them in id order. */
@@ -46,7 +55,8 @@ export type Outcome = { readonly as: EndState; readonly failure: SafeFailure | n
 
 /**
  * One feature's workflow. The engine owns recovery, generations, cancellation and gates; the saga only says what comes next.
- * A saga without `end` ends in a grouped commit; one with `end` in a transaction that holds its `aggregates` and the `heads` it names.
+ * A saga without `end` ends in a grouped commit; one with `end` in a transaction that holds its `aggregates` and the `heads` it names. So does a
+ * child: with its parent's head, so that its end, its notice and the parent's signal are one.
  */
 export interface Saga<Cursor> {
   /** Pure: what is stored and what woke it decide; a new owner decides the same. */
@@ -55,8 +65,11 @@ export interface Saga<Cursor> {
   aggregates?(stored: Stored<Cursor>): readonly Aggregate[];
   /** Named from what is locked: every other execution whose head `end` will touch. */
   heads?(tx: Tx, stored: Stored<Cursor>, outcome: Outcome): Promise<readonly string[]>;
-  /** Saves the feature's own end in the transaction that ends the execution. Awaits only statements on `tx`; locks nothing more. */
-  end?(tx: Tx, stored: Stored<Cursor>, outcome: Outcome): Promise<void>;
+  /**
+   * Saves the feature's own end in the transaction that ends the execution. Awaits only statements on `tx`; locks nothing more. A child's notice to
+   * its parent is written here: `parent` is held, and one that has ended takes the notice as history, that starts nothing. `null`: there is none.
+   */
+  end?(tx: Tx, stored: Stored<Cursor>, outcome: Outcome, parent: LockedParent | null): Promise<void>;
 }
 
 export type WorkflowOptions = { readonly name: string; readonly version: number };

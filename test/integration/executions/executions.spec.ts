@@ -58,6 +58,7 @@ describe('GET /v1/executions/:id', () => {
       sequence: 1,
       chat: toPublicId('chat', chat),
       turn: toPublicId('turn', turn),
+      parent: null,
       createdAt: expect.any(Number),
       startedAt: null,
       endedAt: null,

@@ -5,7 +5,7 @@ import type { ChatNotFound } from '@domain/chats/chat.js';
 import type { ExecutionKeyConflict } from '@domain/executions/failures.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import { admitExecution, settleCommand, takeCommand } from '@engine/admit.js';
-import { lockHeads, requestCancel } from '@engine/executions.js';
+import { requestCancel } from '@engine/executions.js';
 import type { Tx } from '@engine/tx.js';
 import { WakeChannel } from '@engine/wake-channel.js';
 import { transact } from '@platform/database/transact.js';
@@ -70,10 +70,9 @@ async function stopTurn(tx: Tx, { context, memberId }: Identity, chat: ChatRow):
   if (turnId !== null) {
     const [turn] = await tx.query<{ execution_id: string }[]>(`select execution_id from chat_turn where id = $1`, [turnId]);
     if (!turn) throw new Error('the advancing turn of a chat is not there');
-    await lockHeads(tx, [turn.execution_id]);
-    await requestCancel(tx, turn.execution_id);
+    const cancelled = await requestCancel(tx, turn.execution_id);
     await tx.query(`update chat_turn set interrupt_ids = interrupt_ids || $2::uuid where id = $1`, [turnId, executionId]);
-    touched.push(turn.execution_id);
+    touched.push(...(cancelled?.touched ?? []));
   }
   await admitExecution(tx, { id: executionId, context, ...interruptWorkflow, cursor, subjectId: chat.id, identityId: null, memberId, ready: turnId === null });
   const receipt = { executionId: toPublicId('execution', executionId), sequence: 1, chat: toPublicId('chat', chat.id), turn: turnId && toPublicId('turn', turnId) };

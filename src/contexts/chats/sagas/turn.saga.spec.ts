@@ -23,6 +23,8 @@ const stored = <Cursor>(cursor: Cursor) => ({
   generation: 1,
   subjectId: 'chat',
   identityId: 'identity',
+  parent: null,
+  openChildren: 0,
 });
 const wake = { now, due: false, signals: [] };
 

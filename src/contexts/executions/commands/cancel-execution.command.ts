@@ -7,7 +7,7 @@ import { requestCancel } from '@engine/executions.js';
 import { WakeChannel } from '@engine/wake-channel.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
-import { lockVisibleExecution } from '../queries/visible-execution.js';
+import { findVisibleExecution } from '../queries/visible-execution.js';
 
 /** `sequence` is the last event when the command took effect: reading on after it shows what came of it. */
 export type ExecutionReceipt = { readonly executionId: string; readonly sequence: number };
@@ -32,21 +32,21 @@ export class CancelExecutionHandler implements ICommandHandler<CancelExecutionCo
   ) {}
 
   async execute({ identity, command, executionId }: CancelExecutionCommand): Promise<Result<ExecutionReceipt, CancelExecutionFailure>> {
-    let changed = false;
+    let touched: readonly string[] = [];
     const receipt = await transact<Result<ExecutionReceipt, CancelExecutionFailure>>(this.db, identity.context, async (tx) => {
-      changed = false;
+      touched = [];
       const taken = await takeCommand<ExecutionReceipt>(tx, command);
       if (!taken.ok) return taken;
       if (taken.value) return ok(taken.value);
 
-      const execution = await lockVisibleExecution(tx, identity, executionId);
-      if (!execution) return fail({ _tag: 'ExecutionNotFound' });
-      const cancelled = await requestCancel(tx, execution.id);
-      if (!cancelled) throw new Error('a locked head is not there');
-      changed = true;
-      return ok(await settleCommand(tx, command, { executionId: execution.id, sequence: cancelled.sequence }));
+      // Found without its lock: the cancel locks it together with the work below it. Whose it is never changes.
+      const execution = await findVisibleExecution(tx, identity, executionId);
+      const cancelled = execution && (await requestCancel(tx, execution.id));
+      if (!cancelled) return fail({ _tag: 'ExecutionNotFound' });
+      touched = cancelled.touched;
+      return ok(await settleCommand(tx, command, { executionId, sequence: cancelled.sequence }));
     });
-    if (receipt.ok && changed) this.wake.publish([executionId]);
+    if (receipt.ok && touched.length > 0) this.wake.publish(touched);
     return receipt;
   }
 }

@@ -21,6 +21,7 @@ export function toExecutionView(row: ExecutionRow): ExecutionView {
     sequence: row.sequence,
     chat: isTurn && row.subject_id !== null ? toPublicId('chat', row.subject_id) : null,
     turn: isTurn && row.turn_id !== null ? toPublicId('turn', row.turn_id) : null,
+    parent: row.parent_id === null ? null : toPublicId('execution', row.parent_id),
     createdAt: row.created_at.getTime(),
     startedAt: row.started_at?.getTime() ?? null,
     endedAt: row.ended_at?.getTime() ?? null,

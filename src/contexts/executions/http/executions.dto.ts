@@ -20,6 +20,7 @@ export class ExecutionView {
   @ApiProperty({ type: 'integer', description: 'The last event of the log.' }) sequence: number;
   @ApiProperty({ type: String, nullable: true, description: 'The chat of a turn.' }) chat: string | null;
   @ApiProperty({ type: String, nullable: true }) turn: string | null;
+  @ApiProperty({ type: String, nullable: true, description: 'The execution that this one is a child of.' }) parent: string | null;
   @ApiProperty({ type: 'integer', description: 'Milliseconds since the epoch, as all times.' }) createdAt: number;
   @ApiProperty({ type: 'integer', nullable: true }) startedAt: number | null;
   @ApiProperty({ type: 'integer', nullable: true }) endedAt: number | null;

@@ -10,6 +10,7 @@ export type ExecutionRow = {
   readonly sequence: number;
   readonly subject_id: string | null;
   readonly turn_id: string | null;
+  readonly parent_id: string | null;
   readonly failure_category: string | null;
   readonly error_id: string | null;
   readonly created_at: Date;
@@ -17,9 +18,13 @@ export type ExecutionRow = {
   readonly ended_at: Date | null;
 };
 
-/** The member's own work: nobody else's, also not to an owner, and no service's. */
+/**
+ * The member's own work: nobody else's, also not to an owner, and no service's. A child is its parent's member's. What it fails with is said with its
+ * end, not while it waits for its children.
+ */
 const select = `
-  select id, workflow, state, generation, sequence, subject_id, cursor->>'turnId' as turn_id, failure_category, error_id, created_at, started_at, ended_at
+  select id, workflow, state, generation, sequence, subject_id, cursor->>'turnId' as turn_id, parent_id,
+    case when ended_at is not null then failure_category end as failure_category, case when ended_at is not null then error_id end as error_id, created_at, started_at, ended_at
   from execution where organization_id = tenant_organization() and project_id = tenant_project() and id = $1 and member_id = $2`;
 
 export async function findVisibleExecution(tx: ReadTx, who: Pick<Identity, 'memberId'>, id: string): Promise<ExecutionRow | null> {
