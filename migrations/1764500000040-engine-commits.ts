@@ -55,6 +55,17 @@ const events = `
     insert into execution_event (execution_id, sequence, organization_id, project_id, claim_id, commit_number, position, type, step, attempt, state, body)
     select m.id, m.sequence - jsonb_array_length(i.events) + e.ord, m.organization_id, m.project_id, i.claim, i.n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64')`;
 
+/**
+ * Whether a commit says something to the feed of the project: a member's work has ended, or waits for a decision on a lost result. A head that was
+ * there already says it once.
+ */
+const tells = `m.member_id is not null and m.state = any ('{completed,failed,cancelled,interrupted,outcome_unknown}') and not i."from" ? m.state`;
+
+const told = `
+    insert into product_event_inbox (organization_id, project_id, member_id, type, aggregate_id, aggregate_sequence, data)
+    select m.organization_id, m.project_id, m.member_id, 'execution.' || m.state, m.id, m.sequence,
+      jsonb_strip_nulls(jsonb_build_object('workflow', m.workflow, 'category', m.failure_category, 'error', m.error_id))`;
+
 /** Moves one head if its fence lets it, and writes its events; null when it does not. A commit alone has no use for what makes many cheap. */
 const commitHead = `
 create function commit_head(i commit_item) returns execution language plpgsql as $$
@@ -62,6 +73,7 @@ declare m execution;
 begin
   update execution x set ${moves} where x.id = i.id and fence_holds(x, i) returning * into m;
   if m.id is not null and jsonb_array_length(i.events) > 0 then ${events} from jsonb_array_elements(i.events) with ordinality e(v, ord); end if;
+  if ${tells} then ${told}; end if;
   return m;
 end $$`;
 
@@ -77,7 +89,9 @@ begin
     update execution x set ${moves} from jsonb_populate_recordset(null::commit_item, p_items) i where x.id = any (p_ids) and x.id = i.id and fence_holds(x, i)
     returning x as head, i as item),
   logged as (${events}
-    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i cross join lateral jsonb_array_elements(i.events) with ordinality e(v, ord))
+    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i cross join lateral jsonb_array_elements(i.events) with ordinality e(v, ord)),
+  told as (${told}
+    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i where ${tells})
   select moved.head, moved.item from moved;
 end $$`;
 

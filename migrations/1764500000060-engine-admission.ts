@@ -1,7 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Heads of new work, each with its first event, in the transaction's tenant. Answers how many are new: one whose id is there already was admitted by an
+ * Heads of new work, each with its first event, in the transaction's tenant; a member's work is told in the feed of its project. Answers how many are new: one whose id is there already was admitted by an
  * earlier send of the same bytes.
  */
 const admit = `
@@ -14,7 +14,10 @@ begin
       case when i.ready then '-infinity'::timestamptz end, 1
     from jsonb_to_recordset(items) i(id uuid, organization uuid, project uuid, workflow text, version int, cursor jsonb, subject uuid, identity uuid, member uuid, parent uuid,
       attached boolean, ready boolean)
-    on conflict (id) do nothing returning id, organization_id, project_id, parent_id, attached),
+    on conflict (id) do nothing returning id, organization_id, project_id, member_id, workflow, parent_id, attached),
+  told as (
+    insert into product_event_inbox (organization_id, project_id, member_id, type, aggregate_id, aggregate_sequence, data)
+    select organization_id, project_id, member_id, 'execution.started', id, 1, jsonb_build_object('workflow', workflow) from head where member_id is not null),
   logged as (insert into execution_event (execution_id, sequence, organization_id, project_id, type, state) select id, 1, organization_id, project_id, 'State', 'queued' from head)
   select count(*), array_agg(head.parent_id) filter (where head.attached) into admitted, counted from head;
   if counted is not null then perform count_children(counted); end if;

@@ -3,6 +3,7 @@ import { CqrsModule } from '@nestjs/cqrs';
 import { BotsModule } from '@contexts/bots/bots.module.js';
 import { ChatsModule, ChatsWorkerModule } from '@contexts/chats/chats.module.js';
 import { ExecutionsModule } from '@contexts/executions/executions.module.js';
+import { FeedModule } from '@contexts/feed/feed.module.js';
 import { ModelsModule } from '@contexts/models/models.module.js';
 import { OrganizationsModule } from '@contexts/organizations/organizations.module.js';
 import { SignInModule } from '@contexts/sign-in/sign-in.module.js';
@@ -44,6 +45,7 @@ export class AppModule {
         BotsModule,
         ExecutionsModule,
         ChatsModule,
+        FeedModule,
         ...(config.roles.worker ? [EngineModule, ChatsWorkerModule] : []),
       ],
     };

@@ -24,6 +24,9 @@ const exceptions: Exceptions = {
     execution_event: 'The doctor counts events behind heads; the columns that hold content are not granted.',
     execution_call: 'The doctor counts calls whose result nobody knows; the columns that hold content are not granted.',
     execution_signal: 'The doctor reads when ready work was signalled; the columns that hold content are not granted.',
+    product_event_inbox: 'The sequencer takes what was told in every project.',
+    feed_position: 'The sequencer counts on in every project.',
+    product_event: 'The sequencer writes what it numbered in every project; it reads none of it.',
     chat: 'A batch of commits locks the chats of several tenants in one order.',
   },
 };

@@ -12,6 +12,8 @@ export type TcpProxy = {
   readonly cuts: number;
   /** From now on, with a passage of its own for every connection. Without one, everything passes. */
   through(passage: (() => Passage) | null): void;
+  /** Where new connections lead from now on. */
+  lead(target: string): void;
   /** Cuts what is open; new connections pass. */
   cutAll(): void;
   close(): Promise<void>;
@@ -42,7 +44,7 @@ export const cutAtRandomBytes =
 
 /** Stands between clients and the server of `target`, and does with their bytes what the test says. */
 export async function startTcpProxy(target: string): Promise<TcpProxy> {
-  const server = new URL(target);
+  let server = new URL(target);
   const open = new Set<() => void>();
   let passageOf: (() => Passage) | null = null;
   let cuts = 0;
@@ -90,6 +92,7 @@ export async function startTcpProxy(target: string): Promise<TcpProxy> {
       return cuts;
     },
     through: (passage) => void (passageOf = passage),
+    lead: (to) => void (server = new URL(to)),
     cutAll,
     close: async () => {
       cutAll();

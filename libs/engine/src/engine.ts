@@ -3,9 +3,10 @@ import type { CommandBus } from '@nestjs/cqrs';
 import type { ClientConfig, Pool } from 'pg';
 import type { EnginePorts } from './ports.js';
 import { Committer, OwnershipLost } from './committer.js';
+import { FeedSequencer } from './feed-sequencer.js';
 import type { LoadedWork } from './fiber.js';
 import type { Head } from './head.js';
-import { NodeLiveness, NodeNameTaken } from './node-liveness.js';
+import { NodeLiveness, NodeNameTaken, type LossReason } from './node-liveness.js';
 import { Runner, type RunnerOptions } from './runner.js';
 import type { Sealing } from './sealing.js';
 import type { WakeChannel } from './wake-channel.js';
@@ -39,22 +40,30 @@ export class Engine {
   private restarting: Promise<void> = Promise.resolve();
   private unsubscribe: () => void = () => undefined;
   private publishing = false;
+  private telling = false;
+  private readonly sequencer: FeedSequencer;
   committer: Committer | null = null;
 
   constructor(
     private readonly host: EngineHost,
     private readonly options: EngineOptions,
-  ) {}
+  ) {
+    const { pool, report, reach } = host;
+    this.sequencer = new FeedSequencer({ pool, report, reach, numbered: (projects) => this.tell(projects) });
+  }
 
   /** Throws `NodeNameTaken` when another live process has the name. */
   async start(): Promise<void> {
     await this.takeOffice();
     const { wake } = this.host;
+    this.sequencer.start();
     const stopListening = wake.subscribe((hint) => {
-      // What an own fiber committed, it knows.
-      if (!this.publishing) this.runner?.look(hint);
+      // What an own fiber committed, it knows. What was admitted or ended elsewhere may be what a feed tells.
+      if (this.publishing || this.telling) return;
+      this.runner?.look(hint);
+      this.sequencer.look();
     });
-    const stopWorking = wake.offerTo((hint) => this.runner?.seesTo(hint) ?? false);
+    const stopWorking = wake.offerTo((hint) => this.telling || (this.runner?.seesTo(hint) ?? false));
     this.unsubscribe = () => {
       stopListening();
       stopWorking();
@@ -76,14 +85,19 @@ export class Engine {
     await this.liveness?.markDraining();
     await this.runner?.drain();
     this.unsubscribe();
+    await this.sequencer.stop();
     await this.liveness?.stop();
   }
 
   private async takeOffice(): Promise<void> {
     const { host, options } = this;
     let inOffice = false;
-    const liveness = new NodeLiveness(options.connection, options.node, options.leaseMs, () => {
-      if (inOffice) this.restarting = this.loseOffice();
+    let lost = false;
+    const liveness = new NodeLiveness(options.connection, options.node, options.leaseMs, (reason) => {
+      lost = true;
+      if (!inOffice) return;
+      inOffice = false;
+      this.restarting = this.loseOffice(reason);
     });
     await liveness.start();
     const committer = new Committer(host.pool, options.groupedCommits ?? true);
@@ -97,6 +111,10 @@ export class Engine {
         if (!liveness.isAlive()) throw new OwnershipLost('this node lost its lease');
       },
       published: (id) => this.publish(id),
+      told: () => {
+        host.reach('feed:told');
+        this.sequencer.look();
+      },
     };
     const runner = new Runner(
       {
@@ -115,7 +133,7 @@ export class Engine {
     );
     try {
       await runner.start();
-      if (!liveness.isAlive()) throw new OwnershipLost('this node lost its lease while it started');
+      if (lost || !liveness.isAlive()) throw new OwnershipLost('this node lost its lease while it started');
     } catch (error) {
       // A beat that goes on would keep the name from this process's own next try.
       await runner.lose();
@@ -126,9 +144,17 @@ export class Engine {
     Object.assign(this, { runner, liveness, committer });
   }
 
-  private async loseOffice(): Promise<void> {
-    this.host.report(new OwnershipLost('this node lost its lease; it starts anew'), 'lease_lost');
-    await this.runner?.lose();
+  private async loseOffice(reason: LossReason): Promise<void> {
+    if (reason === 'lease') {
+      this.host.report(new OwnershipLost('this node lost its lease; it starts anew'), 'lease_lost');
+      await this.runner?.lose();
+    } else {
+      this.host.report(new OwnershipLost('the database is on another timeline; this node starts anew'), 'timeline_changed');
+      this.host.reach('timeline:changed');
+      await this.runner?.abandon();
+      await this.liveness?.resign();
+      this.host.reach('timeline:resigned');
+    }
     for (let pause = 100; !this.stopping; pause = Math.min(pause * 2, 5_000)) {
       try {
         return await this.takeOffice();
@@ -136,6 +162,16 @@ export class Engine {
         if (error instanceof NodeNameTaken) this.host.report(error, 'node_name_taken');
         await delay(pause);
       }
+    }
+  }
+
+  /** Feeds are for readers alone: no work waits for them. */
+  private tell(projects: readonly string[]): void {
+    this.telling = true;
+    try {
+      this.host.wake.publish(projects);
+    } finally {
+      this.telling = false;
     }
   }
 

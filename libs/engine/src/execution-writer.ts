@@ -268,6 +268,7 @@ export class ExecutionWriter {
 
   private settle({ item, held }: Built, outcome: CommitOutcome): void {
     if (outcome !== 'applied' && outcome !== 'already') return this.giveBack({ item, held }, new CommitRefused(outcome));
+    const tells = item.to !== this.head.state && (hasEnded(item.to) || item.to === 'outcome_unknown');
     this.head.commitNumber = item.n;
     this.starts = false;
     this.sending = null;
@@ -275,6 +276,7 @@ export class ExecutionWriter {
     this.head.state = item.to;
     if (item.cursor) this.head.cursor = item.cursor;
     this.ports.published(item.id);
+    if (tells) this.ports.told();
     this.ports.reach('commit:applied');
     if (item.children) {
       this.admitted = true;

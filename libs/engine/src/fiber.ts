@@ -45,6 +45,13 @@ export type StopReason = 'look' | 'shutdown' | 'lost';
 
 const poisonedAt = 6;
 
+/** Acknowledged commits of a claim are not in the database any more: it failed over to a standby that did not have them. */
+export class CommitsLost extends Error {
+  constructor(count: number) {
+    super(`the database lost ${count} acknowledged commits`);
+  }
+}
+
 /** Moves one claimed execution forward until it waits, ends, or belongs to somebody else. */
 export class Fiber {
   private readonly writer: ExecutionWriter;
@@ -52,7 +59,7 @@ export class Fiber {
   private stop = new AbortController();
   private stopped: StopReason | null = null;
   private released = false;
-  /** The work could not even be ended: the runner takes the row back at the cost of a stall. */
+  /** The work could not even be ended, or the database forgot its last commits: the runner takes the row back at the cost of a stall. */
   private abandoned = false;
   private signals: Signal[] = [];
   private failure: SafeFailure | null;
@@ -278,6 +285,10 @@ export class Fiber {
       this.released = true;
       return false;
     }
+    if (work.head.commitNumber < head.commitNumber) {
+      this.forget(new CommitsLost(head.commitNumber - work.head.commitNumber));
+      return false;
+    }
     head.state = work.head.state;
     head.signalCount = work.head.signalCount;
     head.cancelNumber = work.head.cancelNumber;
@@ -294,6 +305,13 @@ export class Fiber {
         body: body === null ? null : (JSON.parse(this.key.open({ table: 'execution_signal', record: head.id }, Buffer.from(body, 'base64')).toString('utf8')) as unknown),
       }));
     return true;
+  }
+
+  /** What this owner knows is of another history than what is stored: the row is taken back, and claimed anew from there. */
+  private forget(lost: CommitsLost): void {
+    this.deps.ports.recordError(lost, { context: this.head.context, executionId: this.head.id, category: 'commits_lost' });
+    this.abandoned = true;
+    this.released = true;
   }
 
   private async loadPatiently(): Promise<LoadedWork | null> {

@@ -8,6 +8,9 @@ export class NodeNameTaken extends Error {
   }
 }
 
+/** Why a node must stop what it does: it may own no longer, or the database goes on from another history than the one that it knows. */
+export type LossReason = 'lease' | 'timeline';
+
 const lockKey = `hashtextextended('openbot:node:' || $1, 0)`;
 
 /**
@@ -21,13 +24,14 @@ export class NodeLiveness {
   private stopped = false;
   private readonly leaving = new AbortController();
   private beating: Promise<void> = Promise.resolve();
+  private timeline: string | null = null;
   epoch = '';
 
   constructor(
     private readonly connection: ClientConfig,
     readonly node: string,
     private readonly leaseMs: number,
-    private readonly onLost: () => void,
+    private readonly onLost: (reason: LossReason) => void,
   ) {}
 
   /** Takes the name and a new epoch. Throws `NodeNameTaken` when its holder beats. */
@@ -45,11 +49,13 @@ export class NodeLiveness {
   private async takeEpoch(): Promise<void> {
     await this.takeName();
     const sentAt = performance.now();
-    const { rows } = await this.query<{ epoch: string }>(
-      `insert into node (name, epoch) values ($1, 1) on conflict (name) do update set epoch = node.epoch + 1, beat = node.beat + 1, draining = false, started_at = clock_timestamp() returning epoch`,
+    const { rows } = await this.query<{ epoch: string; timeline: string | null }>(
+      `insert into node (name, epoch) values ($1, 1) on conflict (name) do update set epoch = node.epoch + 1, beat = node.beat + 1, draining = false, started_at = clock_timestamp()
+       returning epoch, database_timeline() as timeline`,
       [this.node],
     );
     this.epoch = rows[0]!.epoch;
+    this.timeline = rows[0]!.timeline;
     this.aliveUntil = sentAt + this.leaseMs;
   }
 
@@ -59,6 +65,14 @@ export class NodeLiveness {
 
   async markDraining(): Promise<void> {
     await this.query(`update node set draining = true where name = $1 and epoch = $2`, [this.node, this.epoch]).catch(() => undefined);
+  }
+
+  /** Gives up this epoch without leaving: the next one is taken at once. */
+  async resign(): Promise<void> {
+    this.stopped = true;
+    this.leaving.abort();
+    await this.beating;
+    await this.disconnect();
   }
 
   /** Leaves: the row goes, and with the connection the name is free. */
@@ -87,9 +101,13 @@ export class NodeLiveness {
     const sentAt = performance.now();
     try {
       if (!this.client) await this.takeName();
-      const { rowCount } = await this.query(`update node set beat = beat + 1 where name = $1 and epoch = $2`, [this.node, this.epoch]);
-      if (rowCount === 0) return false;
+      const { rows } = await this.query<{ timeline: string | null }>(`update node set beat = beat + 1 where name = $1 and epoch = $2 returning database_timeline() as timeline`, [
+        this.node,
+        this.epoch,
+      ]);
+      if (!rows[0]) return false;
       this.aliveUntil = sentAt + this.leaseMs;
+      this.follow(rows[0].timeline);
       return true;
     } catch (error) {
       if (error instanceof NodeNameTaken) return false;
@@ -101,7 +119,15 @@ export class NodeLiveness {
   private lose(): void {
     this.stopped = true;
     void this.disconnect();
-    this.onLost();
+    this.onLost('lease');
+  }
+
+  /** The right to own lasts meanwhile: what is known is handed over under it. */
+  private follow(timeline: string | null): void {
+    if (timeline === null || timeline === this.timeline) return;
+    const moved = this.timeline !== null;
+    this.timeline = timeline;
+    if (moved) this.onLost('timeline');
   }
 
   private async takeName(): Promise<void> {

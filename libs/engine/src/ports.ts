@@ -15,6 +15,8 @@ export interface EnginePorts {
   assertOwned(): void;
   /** A commit of this execution is durable: readers and other nodes may look. */
   published(executionId: string): void;
+  /** A commit told something to the feed of its project: it is to be numbered. */
+  told(): void;
   /** A named point of the program, where recovery tests stop the process. */
   reach(point: string): void;
 }

@@ -87,6 +87,19 @@ export class Runner {
     await this.halt();
   }
 
+  /**
+   * The database went on from another history. Gates close and phases stop at once; what is known already goes out with the handover, under its fence:
+   * the database takes it where nothing of that work was lost, and refuses it else.
+   */
+  async abandon(): Promise<void> {
+    this.draining = true;
+    this.wake();
+    const deadline = performance.now() + this.options.leaseMs;
+    for (const fiber of this.fibers.values()) fiber.interrupt('shutdown');
+    while (this.held.size > 0 && this.deps.liveness.isAlive() && performance.now() < deadline) await delay(20);
+    await this.lose();
+  }
+
   /** The right to own is gone: gates close, nothing more is written or published. */
   async lose(): Promise<void> {
     this.deps.committer.close(new OwnershipLost('this node lost its lease'));

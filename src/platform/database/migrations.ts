@@ -7,6 +7,7 @@ import { EngineCommits1764500000040 } from '@migrations/1764500000040-engine-com
 import { ExecutionAccess1764500000050 } from '@migrations/1764500000050-execution-access.js';
 import { EngineAdmission1764500000060 } from '@migrations/1764500000060-engine-admission.js';
 import { EngineChildren1764500000070 } from '@migrations/1764500000070-engine-children.js';
+import { Failover1764500000096 } from '@migrations/1764500000096-failover.js';
 import { Doctor1764500000097 } from '@migrations/1764500000097-doctor.js';
 import { Organizations1764500000100 } from '@migrations/1764500000100-organizations.js';
 import { Secrets1764500000200 } from '@migrations/1764500000200-secrets.js';
@@ -15,6 +16,7 @@ import { ErrorSearch1764500000220 } from '@migrations/1764500000220-error-search
 import { Models1764500000300 } from '@migrations/1764500000300-models.js';
 import { Bots1764500000400 } from '@migrations/1764500000400-bots.js';
 import { Chats1764500000500 } from '@migrations/1764500000500-chats.js';
+import { Feed1764500000600 } from '@migrations/1764500000600-feed.js';
 
 /** Every migration, in the order of its timestamp. A list and not a folder, so that a build holds what it was tested with. */
 export const migrations: readonly (new () => MigrationInterface)[] = [
@@ -26,6 +28,7 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   ExecutionAccess1764500000050,
   EngineAdmission1764500000060,
   EngineChildren1764500000070,
+  Failover1764500000096,
   Doctor1764500000097,
   Organizations1764500000100,
   Secrets1764500000200,
@@ -34,4 +37,5 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   Models1764500000300,
   Bots1764500000400,
   Chats1764500000500,
+  Feed1764500000600,
 ];

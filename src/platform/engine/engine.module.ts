@@ -8,6 +8,7 @@ import { Engine } from '@engine/engine.js';
 import { WakeChannel } from '@engine/wake-channel.js';
 import { Workflows } from '@engine/workflows.js';
 import { Config } from '@platform/config/config.js';
+import { readReplication } from '@platform/database/replication.js';
 import { transact } from '@platform/database/transact.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 import { ErrorRecords } from '@platform/observability/error-records.js';
@@ -23,11 +24,21 @@ class EngineLifecycle implements OnApplicationBootstrap, BeforeApplicationShutdo
     @Inject(Engine) private readonly engine: Engine,
     @Inject(Workflows) private readonly workflows: Workflows,
     @Inject(DiscoveryService) private readonly discovery: DiscoveryService,
+    @Inject(workerDatabase) private readonly database: DataSource,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
     this.workflows.registerAll(this.discovery.getProviders());
     await this.engine.start();
+    void this.warnOfLoss();
+  }
+
+  /** Once for each start, which does not wait for it: what a failover would lose is the operator's to know before it happens. */
+  private async warnOfLoss(): Promise<void> {
+    const replication = await readReplication(poolOf(this.database)).catch(() => null);
+    if (replication?.status !== 'asynchronous') return;
+    const advice = 'a failover loses commits that a standby has not received: set synchronous_standby_names (docs/failover.md)';
+    new Logger(Engine.name).warn({ event: 'replication is asynchronous', standbys: replication.standbys, advice });
   }
 
   beforeApplicationShutdown(): Promise<void> {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { SafeFailure } from '@domain/executions/failures.js';
+import { invalidInput } from './invalid-input.js';
 import { requestFailed } from './problem.filter.js';
 
 const heartbeatMs = 15_000;
@@ -20,6 +21,17 @@ export type EventStream = {
   fail(failure: SafeFailure): void;
   end(): void;
 };
+
+/**
+ * Where a stream goes on that comes back with its `Last-Event-ID`. The header wins: it is what the client got last, while the URL may be as old as its
+ * first connection.
+ */
+export function resumeAfter(afterUrl: number, lastEventId: string | string[] | undefined, max: number): number {
+  if (lastEventId === undefined || lastEventId === '') return afterUrl;
+  const last = typeof lastEventId === 'string' && /^\d{1,16}$/.test(lastEventId) ? Number(lastEventId) : Infinity;
+  if (last > max) throw invalidInput('Last-Event-ID', `must be an integer from 0 to ${max}`);
+  return last;
+}
 
 const openStreams = new WeakMap<object, Set<() => void>>();
 

@@ -1,3 +1,4 @@
+import { TimelineChanged } from '@engine/reading/event-pages.js';
 import { categoryOf } from './failure-category.js';
 
 const coded = (code: string, message = 'x'): Error => Object.assign(new Error(message), { code });
@@ -9,6 +10,8 @@ test.each([
   ['class 53', coded('53300'), 'storage_unavailable'],
   ['a server that shuts down', coded('57P01'), 'storage_unavailable'],
   ['a statement timeout', coded('57014'), 'storage_unavailable'],
+  ['a standby in place of the primary', coded('25006'), 'storage_unavailable'],
+  ['another timeline', new TimelineChanged('x'), 'storage_unavailable'],
   ['a deadlock that stayed', coded('40P01'), 'storage_unavailable'],
   ['a pool without a free connection', new Error('timeout exceeded when trying to connect'), 'storage_unavailable'],
   ['a driver error inside the error of the ORM', Object.assign(new Error('query failed'), { driverError: coded('57P01') }), 'storage_unavailable'],

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ExecutionEventBody } from '@domain/executions/events.js';
 import { EventHub, type HubSettings, type Observation } from '@engine/reading/event-hub.js';
-import { UnreadableLog, type PageQuery, type ReadRows } from '@engine/reading/event-pages.js';
+import { TimelineChanged, UnreadableLog, type PageQuery, type ReadRows } from '@engine/reading/event-pages.js';
 import type { ReadEvent, TenantEventRow } from '@engine/reading/read-event.js';
 import { readRowsOf } from '@engine/reading/read-rows.js';
 import { InProcessWake } from '@platform/wake/in-process-wake.js';
@@ -324,4 +324,27 @@ test('logs of two tenants come in one query, each under its own policies', async
   expect(queries).toHaveLength(1);
   expect([mine.events.length, theirs.events.length]).toEqual([1, 1]);
   expect(crossed.events).toEqual([]);
+});
+
+test('another timeline ends every open reader with a fault before it gets an event of it; who comes back reads on', async () => {
+  const [one, other] = [await work.admit(who), await work.admit(who)];
+  let timeline: string | null = 'first';
+  const wake = new InProcessWake();
+  const hub = new EventHub(async (pages) => ({ ...(await readRowsOf(database.api)(pages)), timeline }), work.sealer, wake, { sweepMs: 60_000 });
+  hubs.push(hub);
+  const readers = await Promise.all([one, other].map(async (id) => collect(hub.observe(await observation(id, 0)))));
+  await eventually(() => readers.every(({ seen }) => seen.length === 1));
+  // Nobody can tell: no reason to end anything.
+  timeline = null;
+  await work.append(who, one, text('before'));
+  wake.publish([one]);
+  await eventually(() => readers[0]!.seen.length === 2);
+  timeline = 'second';
+  await work.append(who, one, text('after'));
+  wake.publish([one]);
+  for (const { done } of readers) await expect(done).rejects.toBeInstanceOf(TimelineChanged);
+  expect(readers.map(({ seen }) => sequences(seen))).toEqual([[1, 2], [1]]);
+  const again = collect(hub.observe(await observation(one, 2)));
+  await eventually(() => again.seen.length === 1);
+  expect(sequences(again.seen)).toEqual([3]);
 });

@@ -18,6 +18,7 @@ export const kindOfParameter: Readonly<Record<string, IdKind>> = {
   executionId: 'execution',
   tokenId: 'token',
   connectionId: 'connection',
+  projectId: 'project',
 };
 export const missingId = (parameter: string): string => toPublicId(kindOf(parameter), uuidv7());
 export function kindOf(parameter: string): IdKind {
@@ -53,6 +54,7 @@ async function furnish(app: TestApp): Promise<Tenant> {
   const member = await app.createMember(owner);
   const bot = await made('POST', '/v1/bots', { name: 'Planner', model: development });
   const receipt = await made('POST', `/v1/bots/${bot['id']}/messages`, { input: 'Hello', commandKey: 'first' });
+  const projects = (await owner.call('GET', '/v1/projects')).body as { items?: { id: string }[] };
   const token = await made('POST', '/v1/me/tokens', { name: 'Phone' });
   const connection = await made('POST', '/v1/model-connections', { kind: 'openai', name: 'Ours', apiKey: 'sk-test', models: [{ id: 'scripted' }] });
   await eventually(
@@ -70,6 +72,7 @@ async function furnish(app: TestApp): Promise<Tenant> {
       executionId: receipt['executionId']!,
       tokenId: token['id']!,
       connectionId: connection['id']!,
+      projectId: projects.items![0]!.id,
     },
   };
 }
@@ -96,7 +99,11 @@ export async function openEveryRoute(): Promise<EveryRoute> {
     outside,
     mine: await furnish(app),
     theirs: await furnish(app),
-    stored: async () => Object.fromEntries((await outside.query<{ name: string; rows: string }>(digest)).rows.map(({ name, rows }) => [name, rows])),
+    stored: async () => {
+      // The feed takes in what was told a moment ago.
+      await eventually(async () => (await outside.query('select 1 from product_event_inbox')).rowCount === 0);
+      return Object.fromEntries((await outside.query<{ name: string; rows: string }>(digest)).rows.map(({ name, rows }) => [name, rows]));
+    },
     close: async () => {
       await Promise.all([app.close(), outside.end()]);
       await database.close();

@@ -69,7 +69,7 @@ test('4xx: bodies that are no JSON, too much, or not to be stored are refused on
 
 test('400: wrong headers are refused by name', async () => {
   // An empty number is as none: that is how a browser says that it has no event yet.
-  const wrong = ({ schema }: Parameter) => (schema.type === 'integer' ? ['x', '-1', '1.5', '99999999999'] : ['', 'k'.repeat((schema.maxLength ?? 1_000) + 1)]);
+  const wrong = ({ schema }: Parameter) => (schema.type === 'integer' ? ['x', '-1', '1.5', '9'.repeat(20)] : ['', 'k'.repeat((schema.maxLength ?? 1_000) + 1)]);
   const cases = world.operations.flatMap((operation) =>
     parametersOf(operation, 'header').flatMap((header) => wrong(header).map((value) => ({ operation, name: header.name, value }))),
   );

@@ -43,7 +43,7 @@ export class LogHub<Row extends LogRow, E extends LogEntry> {
     settings: Partial<HubSettings> = {},
   ) {
     this.settings = { ...defaults, ...settings };
-    this.pages = new EventPages(readRows, kind);
+    this.pages = new EventPages(readRows, kind, (error) => this.endFollowed(error));
     this.stopListening = wake.subscribe((hint) => {
       const changed = hint === 'all' ? this.logs.values() : hint.map((id) => this.logs.get(id));
       for (const log of changed) log?.look();
@@ -98,6 +98,13 @@ export class LogHub<Row extends LogRow, E extends LogEntry> {
     clearInterval(this.sweep);
     this.stopListening();
     for (const log of this.logs.values()) log.endAll();
+  }
+
+  /** Readers may hold events that are in no log any more: each comes back with its cursor, and is told where the log stands. */
+  private endFollowed(error: Error): void {
+    const logs = [...this.logs.values()];
+    this.logs.clear();
+    for (const log of logs) log.endAll(error);
   }
 
   /** Nest closes the server after this, and would wait for open streams. */

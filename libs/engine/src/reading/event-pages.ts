@@ -14,10 +14,14 @@ export type EventPage<E> = { readonly events: readonly E[]; readonly more: boole
 
 /** What one query is asked: one entry for each page. */
 export type PageQuery = { readonly id: string; readonly organization: string; readonly project: string; readonly after: number; readonly limit: number; readonly bytes: number };
-export type ReadRows<Row> = (queries: readonly PageQuery[]) => Promise<readonly Row[]>;
+/** `timeline`: which history of the database the rows are of, as far as it can be told. */
+export type ReadRows<Row> = (queries: readonly PageQuery[]) => Promise<{ readonly timeline: string | null; readonly rows: readonly Row[] }>;
 
 /** The stored log cannot be opened: changed data or a missing key. Trying again does not help. */
 export class UnreadableLog extends Error {}
+
+/** The database goes on from another history: what was read before may not be in it, and only a reader that comes back can be told where it stands. */
+export class TimelineChanged extends Error {}
 
 /** Two queries are at least this far apart: at most a hundred in a second, however many readers there are. */
 const minIntervalMs = 10;
@@ -34,10 +38,13 @@ export class EventPages<Row extends LogRow, E extends LogEntry> {
   private waiting = new Map<string, Waiting<E>>();
   private running = false;
   private lastQuery = -minIntervalMs;
+  private timeline: string | null = null;
 
+  /** `moved` is told of another timeline before anybody gets a page of it. */
   constructor(
     private readonly readRows: ReadRows<Row>,
     private readonly kind: LogKind<Row, E>,
+    private readonly moved: (error: TimelineChanged) => void,
   ) {}
 
   /** Never answers from a query that had begun before: what is committed now is in the page. */
@@ -76,7 +83,8 @@ export class EventPages<Row extends LogRow, E extends LogEntry> {
 
   private async read(batch: readonly Waiting<E>[]): Promise<void> {
     try {
-      const rows = await this.readRows(batch.map(({ request }) => toQuery(request)));
+      const { timeline, rows } = await this.readRows(batch.map(({ request }) => toQuery(request)));
+      this.follow(timeline);
       const logs = new Map<string, Map<number, Row>>();
       for (const row of rows) {
         const key = logKey({ organization: row.organization_id, project: row.project_id, id: this.kind.idOf(row) });
@@ -87,6 +95,16 @@ export class EventPages<Row extends LogRow, E extends LogEntry> {
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
+  }
+
+  private follow(timeline: string | null): void {
+    if (timeline === null || timeline === this.timeline) return;
+    const isOther = this.timeline !== null;
+    this.timeline = timeline;
+    if (!isOther) return;
+    const error = new TimelineChanged('the database is on another timeline');
+    this.moved(error);
+    throw error;
   }
 
   /** Pages of one log may overlap, and come back as one list of rows: each takes what follows its own cursor without a gap. */

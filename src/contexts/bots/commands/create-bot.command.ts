@@ -6,6 +6,7 @@ import type { ExecutionKeyConflict } from '@domain/executions/failures.js';
 import type { ChatModelInvalid, ModelSelection } from '@domain/models/catalog.js';
 import { ok, type Result } from '@domain/result.js';
 import { settleCommand, takeCommand, type KeyedCommand } from '@engine/admit.js';
+import { tellFeed } from '@engine/product-events.js';
 import type { Tx } from '@engine/tx.js';
 import { ResolveModelQuery } from '@contexts/models/public/resolve-model.query.js';
 import { transact } from '@platform/database/transact.js';
@@ -79,4 +80,5 @@ export async function insertBot(tx: Tx, context: Identity['context'], bot: BotVa
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
     [context.organizationId, context.projectId, bot.id, bot.ownerId, bot.name, bot.instructions, bot.model, bot.modelFollowsEnvironment, bot.maxSteps],
   );
+  await tellFeed(tx, { type: 'bot.created', memberId: bot.ownerId, aggregateId: bot.id, aggregateSequence: 1 });
 }

@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import type { BotConflict, BotNotFound } from '@domain/bots/bot.js';
 import type { Forbidden } from '@domain/organizations/member.js';
 import { ok, type Result } from '@domain/result.js';
+import { tellFeed } from '@engine/product-events.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { lockBotForChange } from './change-bot.command.js';
@@ -34,6 +35,7 @@ export class DeleteBotHandler implements ICommandHandler<DeleteBotCommand> {
         [botId],
       );
       await tx.query(`delete from bot_grant where organization_id = tenant_organization() and project_id = tenant_project() and bot_id = $1`, [botId]);
+      await tellFeed(tx, { type: 'bot.deleted', memberId: identity.memberId, aggregateId: botId, aggregateSequence: expected + 1 });
       return ok(null);
     });
   }

@@ -1,5 +1,6 @@
 import type { ChatKind, ChatMode, ChatSettings } from '@domain/chats/chat.js';
 import type { ModelSelection } from '@domain/models/catalog.js';
+import { tellFeed } from '@engine/product-events.js';
 import type { ReadTx, Tx } from '@engine/tx.js';
 import type { Identity } from '@platform/identity/identity.js';
 
@@ -54,12 +55,13 @@ const lockDirect = async (tx: Tx, who: Identity, botId: string): Promise<ChatRow
 export async function lockDirectChat(tx: Tx, who: Identity, botId: string, newId: string): Promise<ChatRow> {
   const found = await lockDirect(tx, who, botId);
   if (found) return found;
-  await tx.query(
+  const inserted = await tx.query<unknown[]>(
     `insert into chat (organization_id, project_id, id, kind, bot_id, owner_id) values ($1, $2, $3, 'direct', $4, $5)
-     on conflict (organization_id, project_id, bot_id, owner_id) where kind = 'direct' and deleted_at is null do nothing`,
+     on conflict (organization_id, project_id, bot_id, owner_id) where kind = 'direct' and deleted_at is null do nothing returning 1`,
     [who.context.organizationId, who.context.projectId, newId, botId, who.memberId],
   );
   const made = await lockDirect(tx, who, botId);
   if (!made) throw new Error('a direct chat vanished while it was made');
+  if (inserted.length > 0) await tellFeed(tx, { type: 'chat.created', memberId: who.memberId, aggregateId: made.id, aggregateSequence: made.revision });
   return made;
 }

@@ -1,24 +1,10 @@
 import type { ExecutionEventBody } from '@domain/executions/events.js';
 import type { ReadEvent } from '@engine/reading/read-event.js';
-import { framesOf, resumeAfter, stateAfter } from './event.view.js';
+import { framesOf, stateAfter } from './event.view.js';
 
 const event = (sequence: number, body: ExecutionEventBody): ReadEvent => ({ sequence, at: 5, body, json: JSON.stringify({ sequence, at: 5, body }) });
 const running = event(3, { _tag: 'State', state: 'running' });
 const ended = event(5, { _tag: 'State', state: 'completed' });
-
-test.each([
-  ['no header: the URL', 4, undefined, 4],
-  ['an empty header: the URL', 4, '', 4],
-  ['the header goes before the URL', 4, '9', 9],
-  ['also when it is smaller', 4, '2', 2],
-  ['from the start again', 4, '0', 0],
-] as const)('%s', (_, afterSequence, header, expected) => {
-  expect(resumeAfter(afterSequence, header)).toBe(expected);
-});
-
-test.each(['x', '-1', '1.5', '1e3', ' 1', '2147483648', '99999999999'])('a header of %j is refused by name', (header) => {
-  expect(() => resumeAfter(0, header)).toThrow('Last-Event-ID must be an integer');
-});
 
 test('the state is that of the head, unless an event is newer', () => {
   expect(stateAfter({ state: 'waiting', sequence: 4 }, [running])).toBe('waiting');

@@ -1,9 +1,8 @@
 import type { ExecutionState } from '@domain/executions/state.js';
 import type { ReadEvent } from '@engine/reading/read-event.js';
-import { invalidInput } from '@platform/http/invalid-input.js';
 import { encodeFrame } from '@platform/http/sse.js';
 import type { ExecutionRow } from '../queries/visible-execution.js';
-import { maxSequence, type EventView } from './events.dto.js';
+import type { EventView } from './events.dto.js';
 
 export const toEventView = ({ sequence, at, body }: ReadEvent): EventView => ({ sequence, at, body });
 
@@ -19,14 +18,6 @@ function frameOf(event: ReadEvent): string {
 }
 
 export const framesOf = (events: readonly ReadEvent[]): string => (events.length === 1 ? frameOf(events[0] as ReadEvent) : events.map(frameOf).join(''));
-
-/** The header wins: it is what the client got last, while the URL may be as old as its first connection. */
-export function resumeAfter(afterSequence: number, lastEventId: string | string[] | undefined): number {
-  if (lastEventId === undefined || lastEventId === '') return afterSequence;
-  const last = typeof lastEventId === 'string' && /^\d{1,10}$/.test(lastEventId) ? Number(lastEventId) : Infinity;
-  if (last > maxSequence) throw invalidInput('Last-Event-ID', `must be an integer from 0 to ${maxSequence}`);
-  return last;
-}
 
 /** The state of the head, or what an event that is newer than the head says. */
 export function stateAfter(head: Pick<ExecutionRow, 'state' | 'sequence'>, events: readonly ReadEvent[]): ExecutionState {

@@ -5,16 +5,17 @@ import { DataSource } from 'typeorm';
 import { hasEnded } from '@domain/executions/state.js';
 import { fail, ok } from '@domain/result.js';
 import { EventHub, type Observation } from '@engine/reading/event-hub.js';
+import { refuseStandby } from '@platform/database/replication.js';
 import { read } from '@platform/database/transact.js';
 import { ApiProblems, respond } from '@platform/http/problem.js';
 import { PublicId } from '@platform/http/public-id.js';
-import { openEventStream } from '@platform/http/sse.js';
+import { openEventStream, resumeAfter } from '@platform/http/sse.js';
 import { CurrentIdentity, Permit, type Identity } from '@platform/identity/identity.js';
 import { ErrorRecords } from '@platform/observability/error-records.js';
 import { AccessChecks } from '../queries/access-checks.js';
 import { findVisibleExecution, type ExecutionRow } from '../queries/visible-execution.js';
-import { EventPageView, EventsQuery, ObserveQuery, WaitQuery, WaitView, maxLongPollEvents } from './events.dto.js';
-import { framesOf, resumeAfter, stateAfter, toEventView } from './event.view.js';
+import { EventPageView, EventsQuery, ObserveQuery, WaitQuery, WaitView, maxLongPollEvents, maxSequence } from './events.dto.js';
+import { framesOf, stateAfter, toEventView } from './event.view.js';
 import { readEventsProblems, type ReadEventsFailure } from './executions.problems.js';
 
 /** Pages, long poll and stream are three ways to the same reader, and show the same log. */
@@ -77,7 +78,8 @@ export class ExecutionEventsController {
     summary: 'Watch the events of your work as they come',
     description:
       'Server-sent events named `execution`; `id` is the sequence. Reconnect with the last one as `Last-Event-ID`, which goes before `afterSequence`: a browser repeats its first URL. ' +
-      'The stream ends after the event of the end state. Closing it ends nothing but the watching. An event named `failure` carries the fields of RequestFailed, and the stream closes.',
+      'The stream ends after the event of the end state. Closing it ends nothing but the watching. An event named `failure` carries the fields of RequestFailed, and the stream closes: ' +
+      'reconnect in the same way. After a failover of the database that lost events, 409 CursorAhead then names the sequence to read on from.',
   })
   @ApiHeader({ name: 'Last-Event-ID', required: false, schema: { type: 'integer', minimum: 0 }, description: 'The last event that you have.' })
   @ApiProduces('text/event-stream')
@@ -93,7 +95,7 @@ export class ExecutionEventsController {
     @Req() request: FastifyRequest,
     @Res() reply: FastifyReply,
   ): Promise<void> {
-    const afterSequence = resumeAfter(afterUrl, request.headers['last-event-id']);
+    const afterSequence = resumeAfter(afterUrl, request.headers['last-event-id'], maxSequence);
     const execution = await this.readable(identity, executionId, afterSequence);
     const stream = openEventStream(request, reply);
     try {
@@ -106,7 +108,11 @@ export class ExecutionEventsController {
 
   /** The head, read with the reader's rights: a cursor ahead of it names events that a failover lost. */
   private async readable(identity: Identity, executionId: string, afterSequence: number): Promise<ExecutionRow> {
-    const found = await read(this.db, identity.context, (tx) => findVisibleExecution(tx, identity, executionId));
+    const found = await read(this.db, identity.context, async (tx) => {
+      const row = await findVisibleExecution(tx, identity, executionId);
+      if (!row || afterSequence > row.sequence) await refuseStandby(tx);
+      return row;
+    });
     if (!found) return respond<ExecutionRow, ReadEventsFailure>(fail({ _tag: 'ExecutionNotFound' }), readEventsProblems);
     const isAhead = afterSequence > found.sequence;
     return respond<ExecutionRow, ReadEventsFailure>(isAhead ? fail({ _tag: 'CursorAhead', sequence: found.sequence }) : ok(found), readEventsProblems);
