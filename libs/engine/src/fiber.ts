@@ -230,8 +230,10 @@ export class Fiber {
 
   private async settleUnknown(): Promise<void> {
     if (this.calls.undecided > 0) return this.waitForDecision();
-    const consume = this.signals.splice(0).filter((signal) => signal.name === 'decision');
+    const consume = this.signals.filter((signal) => signal.name === 'decision');
     await this.writer.write({ to: this.head.cancelNumber > 0 ? 'cancelling' : 'running', consume });
+    // The others are the saga's to read: a wait that comes next names a count with them in it.
+    this.signals = this.signals.filter((signal) => signal.name !== 'decision');
   }
 
   private async handOver(): Promise<void> {

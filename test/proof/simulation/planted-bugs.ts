@@ -1,0 +1,93 @@
+/** One edit of a function as it stands in the database: a bug is a small change of the real thing, never a copy of it. */
+export type Edit = { readonly of: string; readonly from: string | RegExp; readonly to: string };
+export type PlantedBug = {
+  readonly name: string;
+  /** What the design page warns of, in one line. */
+  readonly because: string;
+  readonly edits: readonly Edit[];
+  /** Statements around the edits. */
+  readonly also?: readonly string[];
+};
+
+const asSuperuser = (signature: string): string => `alter function ${signature} owner to current_user`;
+
+export const plantedBugs: readonly PlantedBug[] = [
+  {
+    name: 'NOT EXISTS (unread signal) instead of the counter',
+    because: 'a statement that waited for a lock still has its old picture of the other table',
+    edits: [
+      { of: 'fence_holds', from: 'and (i.seen is null or h.signal_count = i.seen)', to: '' },
+      { of: 'lock_heads', from: /for no key update(?! skip)/g, to: '' },
+      ...['commit_head', 'commit_heads'].map((of) => ({
+        of,
+        from: `when 'wait' then i.until`,
+        to: `when 'wait' then case when not exists (select from execution_signal s where s.execution_id = x.id and s.consumed is null) then i.until else '-infinity'::timestamptz end`,
+      })),
+    ],
+  },
+  {
+    name: 'a fence without the commit number',
+    because: 'the same bytes that come again are applied again',
+    edits: [{ of: 'fence_holds', from: 'h.commit_number = i.n - 1 and', to: '' }],
+  },
+  {
+    name: 'an unconditional unknown on takeover',
+    because: 'a call whose result is stored has nothing unknown about it',
+    edits: [
+      {
+        of: 'release_executions',
+        from: /begin\s/i,
+        to: `begin update execution_call c set state = 'unknown' from execution x where x.owner = p_owner and not (x.claim_id = any (p_keep)) and c.execution_id = x.id and c.safety = 'unproven'; `,
+      },
+    ],
+    also: [asSuperuser('release_executions(text, bigint, uuid[], int)')],
+  },
+  {
+    name: 'now() where a signal makes work ready',
+    because: 'a clock that steps back puts the work to sleep',
+    edits: [{ of: 'send_signal', from: `then '-infinity'::timestamptz`, to: 'then now()' }],
+  },
+  {
+    name: 'now() as the instant of a claim',
+    because: 'in a long transaction it lies before the timer that woke the work',
+    edits: [{ of: 'claim_executions', from: 'returning x, clock_timestamp()', to: 'returning x, now()' }],
+  },
+  {
+    name: 'signals read before the counter',
+    because: 'a counter that is newer than the signals beside it says that all of them were read',
+    edits: [{ of: 'load_work', from: /(select jsonb_build_object\('state'[\s\S]*?from execution x where x\.id = p_id;)([\s\S]*?)(return jsonb_build_object)/i, to: '$2 $1 $3' }],
+  },
+  {
+    name: 'heads locked the other way round',
+    because: 'whoever locks by id and whoever locks against it wait for each other',
+    edits: [{ of: 'lock_heads', from: /order by x\.id for no key update\)/g, to: 'order by x.id desc for no key update)' }],
+  },
+  {
+    name: '`already` from the owner alone',
+    because: 'a commit that was refused counts as one that is in',
+    edits: [{ of: 'commit_fence', from: 'and h.commit_number >= i.n', to: '' }],
+  },
+  {
+    name: 'a claim that overwrites cancelling',
+    because: 'the next owner knows nothing of the cancel',
+    edits: [{ of: 'claim_executions', from: `('queued', 'waiting')`, to: `('queued', 'waiting', 'cancelling')` }],
+  },
+  {
+    name: 'a gate that asks neither for the cancel number nor for the state',
+    because: 'a send follows a cancel that was accepted',
+    edits: [
+      { of: 'fence_holds', from: 'and (i.cancel is null or h.cancel_number = i.cancel)', to: '' },
+      { of: 'fence_holds', from: 'and i."from" ? h.state', to: '' },
+    ],
+  },
+  {
+    name: 'call moves without compare-and-set',
+    because: 'whoever decides second overwrites the first',
+    edits: [{ of: 'decide_call', from: `c.state = 'unknown' and c.decided is null`, to: `c.state = any ('{unknown,succeeded}')` }],
+  },
+  {
+    name: 'sequences from the log instead of the head',
+    because: 'the log of a head that somebody else moves is not the head',
+    edits: [{ of: 'append_event', from: 'set sequence = x.sequence + 1', to: 'set sequence = x.sequence + 2' }],
+  },
+];

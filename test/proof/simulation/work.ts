@@ -1,0 +1,139 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sendSignal } from '@engine/executions.js';
+import type { CallSafety, CallUsage } from '@engine/calls.js';
+import type { PhaseRun } from '@engine/phase.js';
+import { end, phase, wait, type Next, type Outcome, type Saga, type Stored, type Wake } from '@engine/saga.js';
+import type { Tx } from '@engine/tx.js';
+import { Workflows } from '@engine/workflows.js';
+
+export type Step = { readonly safety: CallSafety; readonly last: 'commit' | 'finish' | 'transact'; readonly text: boolean };
+/** What one execution is to do, and how far it is. */
+export type Cursor = {
+  readonly done: number;
+  readonly heard: number;
+  readonly timed: boolean;
+  readonly steps: readonly Step[];
+  readonly signals: number;
+  readonly timer: boolean;
+  readonly friend: string | null;
+};
+export type Run = PhaseRun<Cursor>;
+export type Sent = { readonly execution: string; readonly step: number; readonly attempt: number; readonly safety: CallSafety; answered: boolean };
+
+const usage: CallUsage = {
+  provider: 'outside',
+  model: 'outside',
+  source: 'reply',
+  status: 'confirmed',
+  inputTokens: 1,
+  outputTokens: 1,
+  cachedInputTokens: null,
+  cacheWriteTokens: null,
+  reasoningTokens: null,
+  estimatedInputTokens: null,
+};
+const lostUsage: CallUsage = { ...usage, status: 'unknown', inputTokens: null, outputTokens: null };
+
+export const endNumber = 1_000;
+
+/** The world outside: what it received, and the answers that break on their way back. */
+export class Outside {
+  readonly sent: Sent[] = [];
+  constructor(
+    readonly random: () => number,
+    readonly breaks: () => number,
+  ) {}
+
+  async receive(sent: Omit<Sent, 'answered'>): Promise<{ readonly value: number }> {
+    await delay(this.random() * 20);
+    const entry = { ...sent, answered: false };
+    this.sent.push(entry);
+    await delay(this.random() * 200);
+    if (this.random() < this.breaks()) throw new Error('the connection to the outside broke');
+    entry.answered = true;
+    return { value: sent.step };
+  }
+}
+
+/** A step: one outside call, then its row by the path that the plan says. */
+class TakeStep {
+  constructor(
+    readonly run: Run,
+    readonly outside: Outside,
+  ) {}
+
+  async perform(): Promise<void> {
+    const { run, outside } = this;
+    const { cursor, id, subjectId } = run.execution;
+    const step = cursor.done + 1;
+    const { safety, last, text } = cursor.steps[cursor.done]!;
+    if (text) run.emit({ _tag: 'Text', step, attempt: 1, delta: 'text' });
+    const spec = { step, name: 'tool', kind: 'tool', safety, lostUsage, usage: () => usage };
+    await run.call(spec, ({ attempt }) => outside.receive({ execution: id, step, attempt, safety }));
+    run.emit({ _tag: 'ToolResult', step, callId: `${step}`, status: 'completed' });
+    const after = { ...cursor, done: step };
+    const rows = { feature: 'probe', aggregateId: subjectId ?? '', rows: { number: step } };
+    if (last === 'finish') return run.finish(after, rows);
+    if (last === 'commit') return run.commit(after, rows);
+    const heads = cursor.friend ? [cursor.friend] : [];
+    await run.transact(after, { aggregates: [{ feature: 'probe', id: subjectId ?? '' }], heads: async () => heads }, async (tx) => {
+      await writeRow(tx, id, subjectId, step);
+      if (cursor.friend) await sendSignal(tx, cursor.friend, { name: 'poke' });
+    });
+  }
+}
+
+class Hear {
+  constructor(readonly run: Run) {}
+
+  async perform(): Promise<void> {
+    const { cursor } = this.run.execution;
+    await this.run.commit({ ...cursor, heard: cursor.heard + this.run.wake.signals.filter(({ name }) => name === 'go').length });
+  }
+}
+
+class Due {
+  constructor(readonly run: Run) {}
+
+  async perform(): Promise<void> {
+    await this.run.commit({ ...this.run.execution.cursor, timed: true });
+  }
+}
+
+const writeRow = (tx: Tx, id: string, subjectId: string | null, number: number): Promise<unknown> =>
+  tx.query(`select feature_rows_probe(x, $2, jsonb_build_object('number', $3::int)) from execution x where x.id = $1`, [id, subjectId, number]);
+
+class WorkSaga implements Saga<Cursor> {
+  constructor(readonly outside: Outside) {}
+
+  next({ cursor }: Stored<Cursor>, wake: Wake): Next {
+    if (wake.signals.length > 0) return phase(Hear);
+    if (cursor.done < cursor.steps.length) return phase(TakeStep, this.outside);
+    if (cursor.timer && !cursor.timed) return wake.due ? phase(Due) : wait({ until: new Date(wake.now.getTime() + 3_600_000) });
+    if (cursor.heard < cursor.signals) return wait();
+    return end('completed');
+  }
+}
+
+/** Also writes at its end, in a transaction that holds its aggregate and its friend's head. */
+class ClosingSaga extends WorkSaga {
+  aggregates({ subjectId }: Stored<Cursor>) {
+    return [{ feature: 'probe', id: subjectId ?? '' }];
+  }
+
+  async heads(_: Tx, { cursor }: Stored<Cursor>): Promise<readonly string[]> {
+    return cursor.friend ? [cursor.friend] : [];
+  }
+
+  async end(tx: Tx, { id, subjectId, cursor }: Stored<Cursor>, _: Outcome): Promise<void> {
+    await writeRow(tx, id, subjectId, endNumber);
+    if (cursor.friend) await sendSignal(tx, cursor.friend, { name: 'poke' });
+  }
+}
+
+export function simulatedWorkflows(outside: Outside): Workflows {
+  const workflows = new Workflows();
+  workflows.register({ name: 'work', version: 1 }, new WorkSaga(outside) as Saga<object>);
+  workflows.register({ name: 'closing', version: 1 }, new ClosingSaga(outside) as Saga<object>);
+  return workflows;
+}
