@@ -2,7 +2,7 @@
 export type Edit = { readonly of: string; readonly from: string | RegExp; readonly to: string };
 export type PlantedBug = {
   readonly name: string;
-  /** What the design page warns of, in one line. */
+  /** What goes wrong with it, in one line. */
   readonly because: string;
   readonly edits: readonly Edit[];
   /** Statements around the edits. */
