@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
-import type { ReadRows } from '@engine/reading/event-pages.js';
 import { LogHub } from '@engine/reading/event-hub.js';
 import type { LogEntry, LogKind } from '@engine/reading/log-kind.js';
+import { rowsOf } from '@engine/reading/read-rows.js';
 import type { WakeChannel } from '@engine/wake-channel.js';
 import { toProductEventView, type ProductEventView } from './product-event.view.js';
 import { productEventColumns, type ProductEventRow } from './product-events.js';
@@ -22,9 +22,6 @@ const feeds: LogKind<ProductEventRow, FeedEntry> = {
 
 export class FeedHub extends LogHub<ProductEventRow, FeedEntry> {}
 
-const readFeeds =
-  (db: DataSource): ReadRows<ProductEventRow> =>
-  (pages) =>
-    db.query<ProductEventRow[]>(`select ${productEventColumns} from read_feed($1::jsonb)`, [JSON.stringify(pages)]);
+const source = { columns: productEventColumns, from: 'read_feed($1::jsonb)', key: 'member_id' };
 
-export const openFeedHub = (db: DataSource, wake: WakeChannel): FeedHub => new FeedHub(readFeeds(db), feeds, wake);
+export const openFeedHub = (db: DataSource, wake: WakeChannel): FeedHub => new FeedHub(rowsOf(db, source), feeds, wake);
