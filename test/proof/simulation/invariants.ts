@@ -12,9 +12,12 @@ select count(*) filter (where b.ended_at is null)::int as open, array_agg(b.id |
 from (
   select x.id, x.ended_at, case
     when (select count(*) <> x.sequence or coalesce(max(e.sequence), 0) <> x.sequence from execution_event e where e.execution_id = x.id) then 'has a gap in its sequence'
+    when x.open_children <> (select count(*) from execution c where c.parent_id = x.id and c.attached and c.ended_at is null) then 'counts its children wrong'
+    when x.ended_at is not null and x.open_children > 0 then 'has ended before its children'
     when x.ended_at is not null or x.owner is not null then null
-    when x.state = any ('{running,cancelling}') and x.runnable_at is null then 'is ' || x.state || ', but nobody owns it and nothing wakes it'
-    when x.state = 'waiting' and x.stalls < 3 and coalesce(x.runnable_at > clock_timestamp(), true)
+    when x.state = 'running' and x.runnable_at is null then 'is running, but nobody owns it and nothing wakes it'
+    when (x.state = 'cancelling' or x.ending is not null) and x.runnable_at is null and x.open_children = 0 then 'is to end, but nobody owns it and nothing wakes it'
+    when x.state = 'waiting' and x.ending is null and x.stalls < 3 and coalesce(x.runnable_at > clock_timestamp(), true)
       and exists (select from execution_signal s where s.execution_id = x.id and s.consumed is null and s.name <> 'cancel') then 'sleeps over an unread signal'
     when x.state = 'outcome_unknown' and x.stalls < 3 and coalesce(x.runnable_at > clock_timestamp(), true)
       and not exists (select from execution_call c where c.execution_id = x.id and c.state = 'unknown' and c.decided is null) then 'sleeps over its decision'
@@ -34,7 +37,9 @@ export type UnknownCall = {
 export async function checkPicture(observer: Client, [from, to]: readonly [string, string]): Promise<{ readonly open: number; readonly unknown: readonly UnknownCall[] }> {
   const { rows } = await observer.query<{ open: number; wrong: string[] | null; unknown: UnknownCall[] | null }>({ name: 'picture', text: picture, values: [from, to] });
   const [found] = rows;
-  if (found?.wrong) throw new Violation(/gap/.test(found.wrong[0] ?? '') ? 'gap-free sequences' : 'no lost wake-up', found.wrong.join('; '));
+  const [wrong] = found?.wrong ?? [];
+  if (found?.wrong && wrong)
+    throw new Violation(/gap/.test(wrong) ? 'gap-free sequences' : /children/.test(wrong) ? 'children before their parents' : 'no lost wake-up', found.wrong.join('; '));
   return { open: found?.open ?? 0, unknown: found?.unknown ?? [] };
 }
 
@@ -43,6 +48,9 @@ const history = `
 select x.id, x.state, x.failure_category, x.cancel_number, x.cursor,
   (select coalesce(array_agg(r.number order by r.number), '{}') from probe_row r where r.execution_id = x.id) as numbers,
   (select count(*)::int from execution_signal s where s.execution_id = x.id and s.consumed is null and s.name <> 'cancel' and s.created_at < x.ended_at) as unread,
+  (select count(*)::int from execution_signal s where s.execution_id = x.id and s.name = 'child-ended') as told,
+  (select count(*)::int from execution c where c.parent_id = x.id) as children,
+  exists (select from execution p where p.id = x.parent_id and x.attached and p.cancel_number > 0 and x.ended_at > (select min(e.created_at) from execution_event e where e.execution_id = p.id and e.state = 'cancelling') and x.cancel_number = 0) as forgotten,
   (select count(*)::int from execution_signal s where s.execution_id = x.id and s.name = 'go' and s.created_at < x.ended_at) as sent,
   (select array_agg(e.claim_id || '#' || e.commit_number order by e.sequence) from execution_event e where e.execution_id = x.id and e.claim_id is not null) as commits,
   (select array_agg(e.sequence order by e.sequence) from (select e.sequence, e.created_at, lag(e.created_at) over (order by e.sequence) as before from execution_event e where e.execution_id = x.id) e
@@ -61,6 +69,9 @@ type History = {
   numbers: number[];
   unread: number;
   sent: number;
+  told: number;
+  children: number;
+  forgotten: boolean;
   commits: string[] | null;
   backward: number[] | null;
   calls: Call[] | null;
@@ -97,6 +108,8 @@ export async function checkHistory(observer: Client, [from, to]: readonly [strin
       ['exactly-once rows', steps.join() !== Array.from({ length: cursor.done }, (_, index) => index + 1).join()],
       ['one end', numbers.filter((number) => number === endNumber).length > 1],
       ['all work done', state === 'completed' && (cursor.done < cursor.steps.length || cursor.heard !== row.sent || row.unread > 0)],
+      ['each end told once', row.told !== row.children],
+      ['a cancel reaches attached children', row.forgotten],
       ['signals once', cursor.heard > row.sent],
     ];
   }

@@ -75,6 +75,7 @@ async function holdOffice(process: SimulatedProcess, storage: Storage, deps: Nod
       if (!isAlive()) throw new OwnershipLost('this node lost its lease');
     },
     published: () => undefined,
+    told: () => undefined,
     reach: () => undefined,
   };
   const runner = new Runner(

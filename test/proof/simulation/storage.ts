@@ -56,7 +56,18 @@ export class Storage {
     return settled;
   }
 
+  /** As the platform's: after a serialization failure the work runs again. */
   async transact<R extends Result<unknown, unknown>>(context: TenantContext, work: (tx: Tx) => Promise<R>): Promise<R> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.inTransaction(context, work);
+      } catch (error) {
+        if (attempt >= 5 || (error as { code?: string }).code !== '40001') throw error;
+      }
+    }
+  }
+
+  private async inTransaction<R extends Result<unknown, unknown>>(context: TenantContext, work: (tx: Tx) => Promise<R>): Promise<R> {
     const { scheduler } = this;
     const transaction = new Transaction(this.process);
     let opened = false;

@@ -6,7 +6,12 @@ import { end, phase, wait, type Next, type Outcome, type Saga, type Stored, type
 import type { Tx } from '@engine/tx.js';
 import { Workflows } from '@engine/workflows.js';
 
-export type Step = { readonly safety: CallSafety; readonly last: 'commit' | 'finish' | 'transact'; readonly text: boolean };
+export type Step = {
+  readonly safety: CallSafety;
+  readonly last: 'commit' | 'finish' | 'transact';
+  readonly text: boolean;
+  readonly children: readonly { readonly attached: boolean; readonly workflow: string }[];
+};
 /** What one execution is to do, and how far it is. */
 export type Cursor = {
   readonly done: number;
@@ -35,6 +40,13 @@ const usage: CallUsage = {
 const lostUsage: CallUsage = { ...usage, status: 'unknown', inputTokens: null, outputTokens: null };
 
 export const endNumber = 1_000;
+
+/** A child's id lies in its world, and is the same whenever the phase runs again. */
+const childId = (parentId: string, step: number, index: number): string => {
+  const number = parseInt(parentId.slice(24), 16) * 0x100 + step * 0x10 + index;
+  return parentId.slice(0, 24) + number.toString(16).padStart(12, '0');
+};
+const childCursor: Cursor = { done: 0, heard: 0, timed: false, steps: [{ safety: 'unproven', last: 'commit', text: false, children: [] }], signals: 0, timer: false, friend: null };
 
 /** The world outside: what it received, and the answers that break on their way back. */
 export class Outside {
@@ -66,18 +78,20 @@ class TakeStep {
     const { run, outside } = this;
     const { cursor, id, subjectId } = run.execution;
     const step = cursor.done + 1;
-    const { safety, last, text } = cursor.steps[cursor.done]!;
+    const { safety, last, text, children } = cursor.steps[cursor.done]!;
     if (text) run.emit({ _tag: 'Text', step, attempt: 1, delta: 'text' });
     const spec = { step, name: 'tool', kind: 'tool', safety, lostUsage, usage: () => usage };
     await run.call(spec, ({ attempt }) => outside.receive({ execution: id, step, attempt, safety }));
     run.emit({ _tag: 'ToolResult', step, callId: `${step}`, status: 'completed' });
     const after = { ...cursor, done: step };
     const rows = { feature: 'probe', aggregateId: subjectId ?? '', rows: { number: step } };
-    if (last === 'finish') return run.finish(after, rows);
-    if (last === 'commit') return run.commit(after, rows);
+    const born = children.map((child, index) => ({ ...child, id: childId(id, step, index), version: 1, cursor: childCursor, subjectId, identityId: null }));
+    if (last === 'finish') return run.finish(after, rows, born);
+    if (last === 'commit') return run.commit(after, rows, born);
     const heads = cursor.friend ? [cursor.friend] : [];
     await run.transact(after, { aggregates: [{ feature: 'probe', id: subjectId ?? '' }], heads: async () => heads }, async (tx) => {
       await writeRow(tx, id, subjectId, step);
+      for (const child of born) await run.admit(tx, child);
       if (cursor.friend) await sendSignal(tx, cursor.friend, { name: 'poke' });
     });
   }

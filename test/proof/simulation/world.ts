@@ -58,7 +58,7 @@ export class World {
     for (const name of ['n1', 'n2']) this.revive(name);
     this.populate(ids);
     await scheduler.settleTurn();
-    const range = [idOf(this.run, 0), idOf(this.run, 0xffff)] as const;
+    const range = [idOf(this.run, 0), idOf(this.run, 0xffffff)] as const;
     for (;;) {
       if ((this.turns += 1) > mostTurns) throw new Violation('everything ends', `not after ${mostTurns} turns`);
       if (!this.calm && this.turns > chaosTurns) this.quieten();
@@ -95,6 +95,7 @@ export class World {
         safety: (['repeatable', 'keyed', 'unproven', 'unproven'] as const)[Math.floor(random() * 4)]!,
         last: (['commit', 'finish', 'transact'] as const)[Math.floor(random() * 3)]!,
         text: random() < 0.3,
+        children: Array.from({ length: random() < 0.3 ? 1 + Math.floor(random() * 2) : 0 }, () => ({ attached: random() < 0.7, workflow: random() < 0.5 ? 'work' : 'closing' })),
       }));
       const friend = random() < 0.5 ? (ids[index ^ 2] ?? null) : null;
       const cursor: Cursor = { done: 0, heard: 0, timed: false, steps, signals: Math.floor(random() * 3), timer: random() < 0.2, friend };
