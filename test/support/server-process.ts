@@ -35,7 +35,7 @@ export type ServerPlace = {
   close(): Promise<void>;
 };
 
-const encryptionKey = `test:${Buffer.alloc(32, 7).toString('base64')}`;
+export const encryptionKey = `test:${Buffer.alloc(32, 7).toString('base64')}`;
 const readyLine = 'OpenBot is ready.';
 
 export type PlaceOptions = { readonly node: string; readonly env?: Readonly<Record<string, string>>; readonly urls?: { readonly apiUrl: string; readonly workerUrl: string } };

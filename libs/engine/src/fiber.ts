@@ -65,7 +65,7 @@ export class Fiber {
   private failure: SafeFailure | null;
   private readonly kept = new Map<string, unknown>();
   private readonly startedAt = performance.now();
-  /** Whether earlier owners or senders left calls or signals to read first. */
+  /** Whether earlier owners or senders left calls or signals to read first. Until they are known, nothing is done: not even an end. */
   private inherits: boolean;
 
   constructor(
@@ -110,7 +110,8 @@ export class Fiber {
   private async advance(): Promise<void> {
     const { head } = this;
     if (this.stopped === 'lost') return void (this.released = true);
-    if (this.writer.takeAdmitted() || this.inherits) return this.inherit();
+    this.inherits ||= this.writer.takeAdmitted();
+    if (this.inherits) return void (await this.reload());
     if (this.stopped === 'look') return this.reread(null);
     if (head.state === 'outcome_unknown') return this.settleUnknown();
     if (this.calls.undecided > 0) return this.waitForDecision();
@@ -121,11 +122,6 @@ export class Fiber {
     if (head.stalls >= poisonedAt) return this.fail(new Error(`taken over ${head.stalls} times without a commit`), 'crashes');
     const wake = this.wake();
     await this.follow(this.next(wake), wake);
-  }
-
-  private async inherit(): Promise<void> {
-    this.inherits = false;
-    await this.reload();
   }
 
   /** The database's clock: its time at the claim, moved on by this process's monotonic clock. */
@@ -299,6 +295,7 @@ export class Fiber {
     if (work.head.announced !== null && work.head.announced !== 'running') this.writer.announceRunning();
     // Calls first: whatever is wrong with a signal, an unproven call of an earlier owner has to be known before the work may end.
     this.calls.restore(work.calls);
+    this.inherits = false;
     this.signals = work.signals
       .filter((signal) => signal.name !== 'cancel')
       .map(({ name, number, body }) => ({

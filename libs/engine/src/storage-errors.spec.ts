@@ -8,6 +8,7 @@ test.each<[string, unknown, { passing: boolean; data: boolean; refused: boolean 
   ['a write to a closed pipe', withCode('EPIPE'), { passing: true, data: false, refused: false }],
   ['a write to a closed stream', withCode('ERR_STREAM_DESTROYED'), { passing: true, data: false, refused: false }],
   ['a terminated connection', new Error('Connection terminated unexpectedly'), { passing: true, data: false, refused: false }],
+  ['a connection that did not come about in time', new Error('timeout expired'), { passing: true, data: false, refused: false }],
   ['a client timeout', new Error('Query read timeout'), { passing: true, data: false, refused: false }],
   ['08006 connection failure', withCode('08006'), { passing: true, data: false, refused: false }],
   ['25006 a primary that became a standby', withCode('25006'), { passing: true, data: false, refused: false }],

@@ -15,7 +15,7 @@ const socketCodes = new Set([
   'EAI_AGAIN',
 ]);
 const socketTexts =
-  /Connection terminated|Client has encountered a connection error|connection error and is not queryable|timeout exceeded when trying to connect|Query read timeout|Client was closed|Cannot use a pool after/i;
+  /Connection terminated|Client has encountered a connection error|connection error and is not queryable|timeout exceeded when trying to connect|^timeout expired$|Query read timeout|Client was closed|Cannot use a pool after/i;
 
 const codeOf = (error: unknown): string => {
   const { code, driverError } = (error ?? {}) as { code?: unknown; driverError?: { code?: unknown } };

@@ -156,7 +156,7 @@ function readAll(env: Environment): Config {
     graceMs: integer(env, 'OPENBOT_GRACE_MS', 25_000, 0, 3_600_000),
     workerSlots: integer(env, 'OPENBOT_WORKER_SLOTS', 200, 1, 10_000),
     ...wake(env),
-    debugPoint: line(env, 'OPENBOT_DEBUG_POINT', 100),
+    debugPoint: line(env, 'OPENBOT_DEBUG_POINT', 300),
     openai: provider(env, 'OPENAI'),
     anthropic: provider(env, 'ANTHROPIC'),
     egressAllow: egressAllow(env),

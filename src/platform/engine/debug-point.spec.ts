@@ -1,3 +1,6 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { debugPoint } from './debug-point.js';
 
 describe('a debug point', () => {
@@ -17,5 +20,20 @@ describe('a debug point', () => {
     const reach = debugPoint(setting);
     for (const point of reached) reach(point);
     expect(kill.mock.calls).toEqual(kills);
+  });
+
+  test('armed by a file: the first process that gets there takes it, and a new arming counts anew', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'openbot-point-'));
+    const path = join(folder, 'armed');
+    const [one, other] = [debugPoint(`file:${path}`), debugPoint(`file:${path}`)];
+    one('call:sending');
+    writeFileSync(path, 'call:sending#2@SIGSTOP first');
+    for (const reach of [one, other, one, other, other]) reach('call:sending');
+    expect(kill.mock.calls).toEqual([[process.pid, 'SIGSTOP']]);
+    expect(existsSync(`${path}.${process.pid}`)).toBe(true);
+    writeFileSync(path, 'call:sending second');
+    other('call:sending');
+    expect(kill.mock.calls).toHaveLength(2);
+    rmSync(folder, { recursive: true });
   });
 });

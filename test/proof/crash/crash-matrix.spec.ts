@@ -1,0 +1,80 @@
+import { Lane, type Cell, type Outcome } from './lane.js';
+import { openMatrixScenario } from './matrix-scenario.js';
+import { cellsOf, nameOf, printTable, type Points } from './matrix-table.js';
+import { callOfStep } from './matrix-work.js';
+import { startOutside, type Outside } from './outside.js';
+import { withDecision, type Portrait } from './portrait.js';
+
+/** Every named point that the work passes, and at which time it is armed: for a call, once for each kind of call. */
+const points: Points = [
+  { point: 'commit:applied', times: [1, 2, 3, 4, 5, 6] },
+  { point: 'call:intent', times: [1] },
+  { point: 'call:sending', times: [1, 2, 3] },
+  { point: 'call:before-send', times: [1, 2, 3] },
+  { point: 'text:flushed', times: [1, 2, 3] },
+  { point: 'call:result-known', times: [1, 2, 3] },
+  { point: 'phase:ended:CallPhase', times: [1, 2, 3] },
+  { point: 'phase:ended:DecidePhase', times: [1] },
+  { point: 'phase:saved', times: [1, 2, 3] },
+  { point: 'end:before', times: [1] },
+  { point: 'end:after', times: [1] },
+];
+const cells = cellsOf(points);
+const laneCount = 2;
+const callName = ({ step, name }: { readonly step: number; readonly name: string }): string => `${step}:${name}`;
+
+describe('a process that is disturbed at a named point', () => {
+  const outcomes = new Map<Cell, Outcome<Portrait> | Error>();
+  let outside: Outside;
+  let undisturbed: Portrait;
+
+  beforeAll(async () => {
+    // Longer than the flush of text: a call is open when its words go out.
+    outside = await startOutside(80);
+    const waiting = [...cells];
+    await Promise.all(
+      Array.from({ length: laneCount }, async (_, index) => {
+        const lane = await Lane.open(`lane${index + 1}`, await openMatrixScenario(outside));
+        try {
+          undisturbed = await lane.undisturbed();
+          await lane.work(waiting, outcomes);
+        } finally {
+          await lane.close();
+        }
+      }),
+    );
+  }, 720_000);
+  afterAll(async () => {
+    printTable('the engine with calls of every kind', cells, outcomes);
+    await outside.close();
+  });
+
+  test('the work itself, undisturbed', () => {
+    expect(undisturbed).toMatchObject({
+      state: 'completed',
+      states: ['queued', 'running', 'waiting', 'running', 'completed'],
+      rows: [1, 2, 3, 4, 5],
+      calls: Object.entries(callOfStep).map(([step, { name }]) => `${step}:${name} succeeded`),
+      effects: { '2:charge': 1, '3:letter': 1 },
+      gapless: true,
+    });
+    expect(Object.values(undisturbed.words)).toEqual(['one two', 'one two', 'one two']);
+    expect(undisturbed.usage).toHaveLength(3);
+  });
+
+  test.each(cells.map((cell) => [nameOf(cell), cell] as const))('%s', (_, cell) => {
+    const outcome = outcomes.get(cell);
+    if (outcome === undefined || outcome instanceof Error) throw outcome ?? new Error('the cell did not run');
+    const { portrait, open, unknown } = outcome;
+    // Only a call whose result could be lost, by a process that was gone or had lost its right, may wait for a person.
+    const lost = cell.disturbance === 'kill -9' || cell.disturbance === 'SIGSTOP' ? open.map(callName) : [];
+    if (cell.disturbance === 'kill -9') expect(unknown.map(callName)).toEqual(lost);
+    else expect(lost).toEqual(expect.arrayContaining(unknown.map(callName)));
+    const expected = unknown.reduce((portrayed, { step, decision }) => withDecision(portrayed, step, decision), undisturbed);
+    const decided = new Set(unknown.filter(({ decision }) => decision === 'result').map(({ step }) => step));
+    expect({ ...portrait, words: undefined, states: undefined }).toEqual({ ...expected, words: undefined, states: undefined });
+    expect(portrait.states).toEqual(expected.states);
+    // A call that a person answered for said as much as it had said; every other said all, once.
+    for (const [step, said] of Object.entries(expected.words)) if (!decided.has(Number(step))) expect([step, portrait.words[Number(step)]]).toEqual([step, said]);
+  });
+});

@@ -1,0 +1,57 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export type Request = { readonly execution: string; readonly step: number; readonly name: string; readonly attempt: number; readonly key: string };
+
+/** The world outside: it writes down every request, and what each brought about. */
+export type Outside = {
+  readonly url: string;
+  /** Everything that reached it for this execution. */
+  requestsOf(execution: string): readonly Request[];
+  /** What was brought about, by step and name: a read nothing, a charge once for its key, a letter for each request. */
+  effectsOf(execution: string): Readonly<Record<string, number>>;
+  close(): Promise<void>;
+};
+
+async function readJson(request: IncomingMessage): Promise<Request> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return JSON.parse(Buffer.concat(chunks).toString('utf8')) as Request;
+}
+
+/** The same for every attempt, so that a repeated request changes nothing that is stored. */
+export const answerTo = ({ step, name }: Pick<Request, 'step' | 'name'>): { said: string } => ({ said: `${name} ${step} is done` });
+
+export async function startOutside(answersAfterMs: number): Promise<Outside> {
+  const requests: Request[] = [];
+  const server = createServer((incoming, response) => {
+    incoming.on('error', () => undefined);
+    void (async () => {
+      const request = await readJson(incoming);
+      requests.push(request);
+      setTimeout(() => response.setHeader('content-type', 'application/json').end(JSON.stringify(answerTo(request))), answersAfterMs);
+    })().catch(() => response.destroy());
+  });
+  // Else it ends an idle connection in the instant of the next request on it, and a call fails that no cell asked to fail.
+  server.keepAliveTimeout = 0;
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const requestsOf = (execution: string): Request[] => requests.filter((request) => request.execution === execution);
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requestsOf,
+    effectsOf: (execution) => {
+      const effects: Record<string, number> = {};
+      const charged = new Set<string>();
+      for (const { step, name, key } of requestsOf(execution)) {
+        if (name === 'read' || (name === 'charge' && charged.has(key))) continue;
+        charged.add(key);
+        effects[`${step}:${name}`] = (effects[`${step}:${name}`] ?? 0) + 1;
+      }
+      return effects;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import type { Pool } from 'pg';
+import type { Sealing } from '@engine/sealing.js';
+import { logOf, rowsOf } from '@test/support/engine.js';
+import type { Outside } from './outside.js';
+
+/** What is left of one execution when it is over: everything that a disturbance must not change, and nothing that it may. */
+export type Portrait = {
+  readonly state: string;
+  readonly cursor: unknown;
+  readonly states: readonly string[];
+  /** By step: the answer, and the words of the attempt that gave it. */
+  readonly texts: Readonly<Record<number, string>>;
+  readonly words: Readonly<Record<number, string>>;
+  readonly rows: readonly number[];
+  /** Latest attempts. */
+  readonly calls: readonly string[];
+  readonly usage: readonly string[];
+  readonly effects: Readonly<Record<string, number>>;
+  readonly gapless: boolean;
+};
+
+export type Studio = { readonly superuser: Pool; readonly sealing: Sealing; readonly organizationId: string; readonly outside: Outside };
+
+export async function portraitOf({ superuser, sealing, organizationId, outside }: Studio, id: string): Promise<Portrait> {
+  const [head] = await rowsOf(superuser, 'select state, cursor, sequence from execution where id = $1', [id]);
+  const log = await logOf(superuser, sealing, organizationId, id);
+  const [rows, calls, usage] = await Promise.all([
+    rowsOf<{ number: number }>(superuser, 'select number from probe_row where execution_id = $1 order by number', [id]),
+    rowsOf<{ call: string; attempt: number; step: number }>(
+      superuser,
+      `select distinct on (step, name) step, attempt, step || ':' || name || ' ' || state as call from execution_call where execution_id = $1 order by step, name, attempt desc`,
+      [id],
+    ),
+    rowsOf<{ entry: string }>(
+      superuser,
+      `select step || ':' || name || ' ' || input_tokens || '/' || output_tokens as entry from usage_entry where execution_id = $1 and status = 'confirmed' order by 1`,
+      [id],
+    ),
+  ]);
+  const latest = new Map(calls.map(({ step, attempt }) => [step, attempt]));
+  const texts: Record<number, string> = {};
+  const words: Record<number, string> = {};
+  for (const event of log) {
+    if (event._tag === 'Text') texts[event.step] = (texts[event.step] ?? '') + event.delta;
+    if (event._tag === 'Reasoning' && event.attempt === latest.get(event.step)) words[event.step] = (words[event.step] ?? '') + event.delta;
+  }
+  return {
+    state: String(head?.['state']),
+    cursor: head?.['cursor'],
+    states: log.flatMap((event) => (event._tag === 'State' ? [event.state] : [])),
+    texts,
+    words,
+    rows: rows.map(({ number }) => number),
+    calls: calls.map(({ call }) => call),
+    usage: usage.map(({ entry }) => entry),
+    effects: outside.effectsOf(id),
+    gapless: log.every(({ sequence }, index) => sequence === index + 1) && head?.['sequence'] === log.length,
+  };
+}
+
+/** How a call that waited for a decision differs: the work waited once more, and what the person says is not what the provider billed. */
+export function withDecision(undisturbed: Portrait, step: number, decision: 'result' | 'retry'): Portrait {
+  const [queued = '', running = '', ...rest] = undisturbed.states;
+  const states = [queued, running, 'outcome_unknown', 'running', ...rest];
+  if (decision === 'retry') return { ...undisturbed, states };
+  return { ...undisturbed, states, usage: undisturbed.usage.filter((entry) => !entry.startsWith(`${step}:`)) };
+}

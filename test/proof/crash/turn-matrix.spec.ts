@@ -1,0 +1,60 @@
+import { Lane, type Cell, type Outcome } from './lane.js';
+import { cellsOf, nameOf, printTable, type Points } from './matrix-table.js';
+import { openTurnScenario, type TurnPortrait } from './turn-scenario.js';
+
+const points: Points = [
+  { point: 'commit:applied', times: [1, 2, 4] },
+  { point: 'call:sending', times: [1, 2] },
+  { point: 'call:before-send', times: [1, 2] },
+  { point: 'text:flushed', times: [1] },
+  { point: 'call:result-known', times: [1, 2] },
+  { point: 'phase:ended:PrepareTurn', times: [1] },
+  { point: 'phase:ended:ModelStep', times: [1, 2] },
+  { point: 'phase:ended:ToolStep', times: [1, 2] },
+  { point: 'phase:saved', times: [1, 2, 3] },
+  { point: 'end:before', times: [1] },
+  { point: 'end:after', times: [1] },
+];
+const cells = cellsOf(points);
+
+describe('a turn of the built program that is disturbed at a named point', () => {
+  const outcomes = new Map<Cell, Outcome<TurnPortrait> | Error>();
+  let undisturbed: TurnPortrait;
+
+  beforeAll(async () => {
+    const waiting = [...cells];
+    await Promise.all(
+      ['one', 'two'].map(async (name) => {
+        const lane = await Lane.open(name, await openTurnScenario(`${name}-api`));
+        try {
+          undisturbed = await lane.undisturbed();
+          await lane.work(waiting, outcomes);
+        } finally {
+          await lane.close();
+        }
+      }),
+    );
+  }, 720_000);
+  afterAll(() => printTable('turns of the built program', cells, outcomes));
+
+  test('the turn itself, undisturbed', () => {
+    expect(undisturbed).toMatchObject({
+      execution: 'completed',
+      states: ['queued', 'running', 'completed'],
+      results: ['call_first completed', 'call_second completed'],
+      texts: { 2: 'The answer comes in six parts.' },
+      turn: 'Completed',
+      gapless: true,
+    });
+    // The question, two calls with their outputs, the answer.
+    expect(undisturbed.items).toHaveLength(6);
+    expect(undisturbed.usage).toHaveLength(2);
+  });
+
+  test.each(cells.map((cell) => [nameOf(cell), cell] as const))('%s', (_, cell) => {
+    const outcome = outcomes.get(cell);
+    if (outcome === undefined || outcome instanceof Error) throw outcome ?? new Error('the cell did not run');
+    expect(outcome.portrait).toEqual(undisturbed);
+    expect(outcome.unknown).toEqual([]);
+  });
+});
