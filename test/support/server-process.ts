@@ -19,6 +19,7 @@ export type LocalIdentity = {
 export type ServerRun = {
   /** Where it answers and whom its start has let in. */
   readonly local: LocalIdentity;
+  readonly pid: number;
   readonly exited: Promise<Exit>;
   /** What it has written so far. */
   output(): string;
@@ -84,7 +85,7 @@ export async function openServerPlace(database: Pick<TestDatabase, 'url' | 'apiU
     const first = await Promise.race([ready, exited]);
     if (first !== 'ready') throw new Error(`the server ended with ${first.code ?? first.signal}:\n${said.all}`);
     const local = JSON.parse(await readFile(join(folder, '.openbot', 'local.json'), 'utf8')) as LocalIdentity;
-    return { local, exited, output: () => said.all, signal: (signal) => void child.kill(signal) };
+    return { local, pid: child.pid ?? 0, exited, output: () => said.all, signal: (signal) => void child.kill(signal) };
   }
 
   return {

@@ -10,9 +10,7 @@ const conversations = 6;
 /** One that only serves the API, so that jobs are needed, and two that do both. Every reader reads elsewhere than its message was sent. */
 async function startServers(world: ServerWorld, redisUrl: string, name: string): Promise<readonly ServerRun[]> {
   const roles = [`${name}-front`, `${name}-one`, `${name}-two`].map((node) => ({ node, OPENBOT_ROLES: node.endsWith('front') ? 'api' : 'api,worker' }));
-  return Promise.all(
-    roles.map(async ({ node, OPENBOT_ROLES }) => (await world.place({ node, env: { REDIS_URL: redisUrl, OPENBOT_ROLES, OPENBOT_LEASE_MS: '10000' } })).start()),
-  );
+  return Promise.all(roles.map(async ({ node, OPENBOT_ROLES }) => (await world.place({ node, env: { REDIS_URL: redisUrl, OPENBOT_ROLES, OPENBOT_LEASE_MS: '10000' } })).start()));
 }
 
 describeWith('redis-server')('Redis fails while turns with tool calls run', () => {

@@ -49,7 +49,9 @@ export async function startTurnLoad(servers: readonly ServerRun[], conversations
   const seen: SeenTurn[] = [];
   let stopped = false;
   const at = (index: number): LocalIdentity => servers[index % servers.length]!.local;
-  const bots = await Promise.all(upTo(conversations).map((n) => accepted(at(0), 'POST', '/v1/bots', { name: `${name} ${n}`, model: scriptedModel }) as Promise<{ readonly id: string }>));
+  const bots = await Promise.all(
+    upTo(conversations).map((n) => accepted(at(0), 'POST', '/v1/bots', { name: `${name} ${n}`, model: scriptedModel }) as Promise<{ readonly id: string }>),
+  );
   const converse = async (bot: string, first: number): Promise<void> => {
     for (let turn = first; !stopped; turn += 1) {
       const began = performance.now();
