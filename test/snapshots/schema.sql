@@ -32,6 +32,8 @@ grant usage to public;
 
 type commit_item as (id uuid, g integer, owner text, epoch bigint, claim uuid, n integer, from jsonb, to text, do text, events jsonb, cursor jsonb, seen integer, cancel integer, until timestamp with time zone, calls jsonb, consume jsonb, feature text, aggregate uuid, rows jsonb, children jsonb, parent uuid, notice text, ending text, category text, error uuid);
 
+sequence product_event_inbox_id_seq as bigint increment 1 start 1 owner openbot_owner;
+
 sequence schema_migration_id_seq as integer increment 1 start 1 owner openbot_owner;
 
 table bot owner openbot_owner row security forced
@@ -371,6 +373,21 @@ policy execution_signal_tenant permissive for all to openbot_app
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
 grant delete, insert, select, update to openbot_app;
 
+table feed_position owner openbot_owner row security forced with (fillfactor=70)
+  organization_id uuid not null
+  project_id uuid not null
+  position bigint not null default 0
+constraint feed_position_counts CHECK ("position" >= 0)
+constraint feed_position_is_one_each PRIMARY KEY (organization_id, project_id)
+policy feed_position_engine permissive for all to openbot_engine
+  using true
+  with check true
+policy feed_position_tenant permissive for all to openbot_app
+  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant select to openbot_app;
+grant insert, select, update to openbot_engine;
+
 table master_key_check owner openbot_owner
   master_key_id text not null
   value bytea not null
@@ -473,6 +490,47 @@ policy organization_key_tenant permissive for all to openbot_app
   using (organization_id = tenant_organization())
   with check (organization_id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
+
+table product_event owner openbot_owner row security forced
+  organization_id uuid not null
+  project_id uuid not null
+  position bigint not null
+  member_id uuid not null
+  type text not null
+  aggregate_id uuid not null
+  aggregate_sequence integer not null
+  data jsonb not null
+  created_at timestamp with time zone not null
+constraint product_event_has_place PRIMARY KEY (organization_id, project_id, "position")
+INDEX product_event_member ON public.product_event USING btree (organization_id, project_id, member_id, "position")
+policy product_event_engine permissive for all to openbot_engine
+  using true
+  with check true
+policy product_event_tenant permissive for all to openbot_app
+  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant select to openbot_app;
+grant insert to openbot_engine;
+
+table product_event_inbox owner openbot_owner row security forced with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000)
+  id bigint not null generated always as identity
+  organization_id uuid not null
+  project_id uuid not null
+  member_id uuid not null
+  type text not null
+  aggregate_id uuid not null
+  aggregate_sequence integer not null
+  data jsonb not null default '{}'::jsonb
+  created_at timestamp with time zone not null default clock_timestamp()
+constraint product_event_inbox_pkey PRIMARY KEY (id)
+policy product_event_inbox_engine permissive for all to openbot_engine
+  using true
+  with check true
+policy product_event_inbox_tenant permissive for all to openbot_app
+  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant insert to openbot_app;
+grant delete, select to openbot_engine;
 
 table project owner openbot_owner row security forced
   organization_id uuid not null
@@ -593,7 +651,10 @@ begin
       case when i.ready then '-infinity'::timestamptz end, 1
     from jsonb_to_recordset(items) i(id uuid, organization uuid, project uuid, workflow text, version int, cursor jsonb, subject uuid, identity uuid, member uuid, parent uuid,
       attached boolean, ready boolean)
-    on conflict (id) do nothing returning id, organization_id, project_id, parent_id, attached),
+    on conflict (id) do nothing returning id, organization_id, project_id, member_id, workflow, parent_id, attached),
+  told as (
+    insert into product_event_inbox (organization_id, project_id, member_id, type, aggregate_id, aggregate_sequence, data)
+    select organization_id, project_id, member_id, 'execution.started', id, 1, jsonb_build_object('workflow', workflow) from head where member_id is not null),
   logged as (insert into execution_event (execution_id, sequence, organization_id, project_id, type, state) select id, 1, organization_id, project_id, 'State', 'queued' from head)
   select count(*), array_agg(head.parent_id) filter (where head.attached) into admitted, counted from head;
   if counted is not null then perform count_children(counted); end if;
@@ -828,6 +889,10 @@ begin
   if m.id is not null and jsonb_array_length(i.events) > 0 then 
     insert into execution_event (execution_id, sequence, organization_id, project_id, claim_id, commit_number, position, type, step, attempt, state, body)
     select m.id, m.sequence - jsonb_array_length(i.events) + e.ord, m.organization_id, m.project_id, i.claim, i.n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64') from jsonb_array_elements(i.events) with ordinality e(v, ord); end if;
+  if m.member_id is not null and m.state = any ('{completed,failed,cancelled,interrupted,outcome_unknown}') and not i."from" ? m.state then 
+    insert into product_event_inbox (organization_id, project_id, member_id, type, aggregate_id, aggregate_sequence, data)
+    select m.organization_id, m.project_id, m.member_id, 'execution.' || m.state, m.id, m.sequence,
+      jsonb_strip_nulls(jsonb_build_object('workflow', m.workflow, 'category', m.failure_category, 'error', m.error_id)); end if;
   return m;
 end $function$
 
@@ -855,7 +920,12 @@ begin
   logged as (
     insert into execution_event (execution_id, sequence, organization_id, project_id, claim_id, commit_number, position, type, step, attempt, state, body)
     select m.id, m.sequence - jsonb_array_length(i.events) + e.ord, m.organization_id, m.project_id, i.claim, i.n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64')
-    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i cross join lateral jsonb_array_elements(i.events) with ordinality e(v, ord))
+    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i cross join lateral jsonb_array_elements(i.events) with ordinality e(v, ord)),
+  told as (
+    insert into product_event_inbox (organization_id, project_id, member_id, type, aggregate_id, aggregate_sequence, data)
+    select m.organization_id, m.project_id, m.member_id, 'execution.' || m.state, m.id, m.sequence,
+      jsonb_strip_nulls(jsonb_build_object('workflow', m.workflow, 'category', m.failure_category, 'error', m.error_id))
+    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i where m.member_id is not null and m.state = any ('{completed,failed,cancelled,interrupted,outcome_unknown}') and not i."from" ? m.state)
   select moved.head, moved.item from moved;
 end $function$
 
@@ -953,6 +1023,22 @@ end $function$
 
 owner openbot_owner;
 grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.database_timeline()
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+begin
+  if pg_is_in_recovery() then return null; end if;
+  return (pg_control_system()).system_identifier || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8);
+exception when insufficient_privilege or feature_not_supported or object_not_in_prerequisite_state then return null;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_app;
+grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.decide_call(p_id uuid, p_step integer, p_name text, p_attempt integer, p_decision text, p_result bytea)
  RETURNS boolean
@@ -1321,6 +1407,24 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_app;
 
+CREATE OR REPLACE FUNCTION public.read_feed(p jsonb)
+ RETURNS SETOF product_event
+ LANGUAGE plpgsql
+ SET "app.organization" TO ''
+ SET "app.project" TO ''
+AS $function$
+declare t jsonb;
+begin
+  for t in select * from jsonb_array_elements(p) loop
+    perform set_config('app.organization', t->>'organization', true), set_config('app.project', t->>'project', true);
+    return query select e.* from product_event e where e.organization_id = (t->>'organization')::uuid and e.project_id = (t->>'id')::uuid and e.position > (t->>'after')::bigint
+      order by e.position limit (t->>'limit')::int;
+  end loop;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
 CREATE OR REPLACE FUNCTION public.refused_calls(p_items jsonb, p_ids uuid[])
  RETURNS uuid[]
  LANGUAGE plpgsql
@@ -1356,6 +1460,23 @@ begin
 end $function$
 
 owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.replication_status(OUT status text, OUT standbys integer, OUT synchronous integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare waits boolean := current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') <> all ('{off,local}');
+begin
+  select count(*), case when not coalesce(bool_or(r.sync_state is null), false) then count(*) filter (where r.sync_state = any ('{sync,quorum}')) end
+    into standbys, synchronous from pg_stat_replication r where r.state is null or r.state = any ('{streaming,catchup}');
+  status := case when waits then 'ok' when standbys > 0 then 'asynchronous' else 'single' end;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_owner;
 grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.request_cancel(p_id uuid)
@@ -1396,6 +1517,39 @@ end $function$
 
 owner openbot_owner;
 grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.sequence_feed(p_limit integer)
+ RETURNS TABLE(o_organization uuid, o_project uuid, o_position bigint, o_numbered integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+AS $function$
+declare organizations uuid[]; projects uuid[];
+begin
+  select array_agg(f.organization_id), array_agg(f.project_id) into organizations, projects from (
+    select distinct x.organization_id, x.project_id from (select y.organization_id, y.project_id from product_event_inbox y order by y.id limit p_limit) x order by 1, 2) f;
+  if projects is null then return; end if;
+  insert into feed_position (organization_id, project_id) select * from unnest(organizations, projects) n(organization, project)
+    where not exists (select 1 from feed_position f where f.organization_id = n.organization and f.project_id = n.project) on conflict do nothing;
+  perform 1 from feed_position f where (f.organization_id, f.project_id) in (select * from unnest(organizations, projects)) order by f.organization_id, f.project_id for no key update;
+  return query
+  with found as materialized (
+    select y.id from product_event_inbox y where (y.organization_id, y.project_id) in (select * from unnest(organizations, projects)) order by y.id limit p_limit),
+  taken as (delete from product_event_inbox i using found where i.id = found.id returning i.*),
+  numbered as (
+    insert into product_event (organization_id, project_id, position, member_id, type, aggregate_id, aggregate_sequence, data, created_at)
+    select t.organization_id, t.project_id, f.position + row_number() over (partition by t.organization_id, t.project_id order by t.id), t.member_id, t.type, t.aggregate_id, t.aggregate_sequence, t.data, t.created_at
+    from taken t join feed_position f on f.organization_id = t.organization_id and f.project_id = t.project_id)
+  update feed_position f set position = f.position + n.events
+  from (select t.organization_id, t.project_id, count(*)::int as events from taken t group by 1, 2) n where f.organization_id = n.organization_id and f.project_id = n.project_id
+  returning f.organization_id, f.project_id, f.position, n.events;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.tenant_organization()
  RETURNS uuid

@@ -5,6 +5,7 @@ import type { CallSafety, CallUsage } from '@engine/calls.js';
 import type { PhaseRun } from '@engine/phase.js';
 import { end, phase, Workflow, type Next, type Saga, type Stored } from '@engine/saga.js';
 import type { Tx } from '@engine/tx.js';
+import { familyHandlers, familySaga } from '../../integration/engine/family-feature.js';
 
 export type CrashCursor = { readonly steps: number; readonly done: number; readonly safety: CallSafety; readonly outside: string };
 export type PoisonCursor = { readonly diary: string };
@@ -89,4 +90,6 @@ export function crashSaga(name: string): Type {
   return CrashSaga;
 }
 
-export const partsOf = (workflows: readonly string[]): Type[] => [OutsideHandler, PoisonHandler, ...workflows.map((name) => (name === 'poison' ? PoisonSaga : crashSaga(name)))];
+const sagaOf = (name: string): Type => (name === 'poison' ? PoisonSaga : name.startsWith('family') ? familySaga(name) : crashSaga(name));
+
+export const partsOf = (workflows: readonly string[]): Type[] => [OutsideHandler, PoisonHandler, ...familyHandlers, ...workflows.map(sagaOf)];
