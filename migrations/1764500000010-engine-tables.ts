@@ -90,6 +90,7 @@ create table execution_call (
   provider_key text not null,
   state text not null,
   late boolean not null default false,
+  on_unknown text,
   decided text,
   input bytea,
   result bytea,
@@ -98,8 +99,9 @@ create table execution_call (
   created_at timestamptz not null default clock_timestamp(),
   ended_at timestamptz,
   primary key (execution_id, step, name, attempt),
-  constraint execution_call_safety_known check (safety = any ('{repeatable,keyed,unproven}')),
+  constraint execution_call_safety_known check (safety = any ('{repeatable,keyed,reconcilable,unproven}')),
   constraint execution_call_state_known check (state = any ('{intent,sending,succeeded,failed,unknown,abandoned}')),
+  constraint execution_call_policy_known check (on_unknown = any ('{stop,retry}')),
   constraint execution_call_decision_known check (decided = any ('{stop,retry,result}'))
 ) with (fillfactor = 80)`;
 

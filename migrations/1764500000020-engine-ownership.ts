@@ -104,7 +104,7 @@ begin
   select coalesce(jsonb_agg(jsonb_build_object('name', s.name, 'number', s.number, 'body', encode(s.body, 'base64')) order by s.created_at, s.name, s.number), '[]') into found_signals
     from execution_signal s where s.execution_id = p_id and s.consumed is null;
   select coalesce(jsonb_agg(to_jsonb(c) - 'result' - 'input' || jsonb_build_object('result', encode(c.result, 'base64'), 'input', case when c.state = 'sending' then encode(c.input, 'base64') end) order by c.step, c.name), '[]') into found_calls
-    from (select distinct on (y.step, y.name) y.* from execution_call y where y.execution_id = p_id order by y.step, y.name, y.attempt desc) c;
+    from calls_of(p_id, null, null, true) c;
   return jsonb_build_object('head', head, 'signals', found_signals, 'calls', found_calls);
 end $$`;
 

@@ -102,16 +102,17 @@ begin
   with call as materialized (
     select x.id, x.organization_id, x.project_id, x.subject_id, x.generation, m.*
     from execution x join jsonb_populate_recordset(null::commit_item, p_items) i on i.id = x.id
-    cross join jsonb_to_recordset(i.calls) m(step int, name text, attempt int, "to" text, move jsonb, kind text, safety text, key text, input text, result text, category text, error uuid, usage jsonb)
+    cross join jsonb_to_recordset(i.calls) m(step int, name text, attempt int, "to" text, move jsonb, kind text, safety text, key text, input text, result text, category text, error uuid, usage jsonb, decided text, unknown text)
     where x.id = any (p_ids)),
   moved as (
     update execution_call c set state = m."to", generation = m.generation, result = coalesce(decode(m.result, 'base64'), c.result),
-      failure_category = coalesce(m.category, c.failure_category), error_id = coalesce(m.error, c.error_id),
+      failure_category = coalesce(m.category, c.failure_category), error_id = coalesce(m.error, c.error_id), decided = coalesce(m.decided, c.decided),
       ended_at = case when m."to" in ('intent', 'sending') then null else clock_timestamp() end
     from call m where c.execution_id = any (p_ids) and m.move is not null and c.execution_id = m.id and c.step = m.step and c.name = m.name and c.attempt = m.attempt),
   made as (
-    insert into execution_call (execution_id, organization_id, project_id, step, name, attempt, generation, kind, safety, provider_key, state, input)
-    select m.id, m.organization_id, m.project_id, m.step, m.name, m.attempt, m.generation, m.kind, m.safety, m.key, m."to", decode(m.input, 'base64') from call m where m.move is null)
+    insert into execution_call (execution_id, organization_id, project_id, step, name, attempt, generation, kind, safety, provider_key, state, on_unknown, input, failure_category, ended_at)
+    select m.id, m.organization_id, m.project_id, m.step, m.name, m.attempt, m.generation, m.kind, m.safety, m.key, m."to", m.unknown, decode(m.input, 'base64'), m.category,
+      case when m."to" in ('intent', 'sending') then null else clock_timestamp() end from call m where m.move is null)
   insert into usage_entry as e (execution_id, step, name, attempt, organization_id, project_id, subject_id, source, provider, model, status,
       input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, estimated_input_tokens)
     select m.id, m.step, m.name, m.attempt, m.organization_id, m.project_id, m.subject_id, u.source, u.provider, u.model, u.status,
@@ -146,10 +147,14 @@ begin
     from jsonb_array_elements(p_items) i(v) cross join jsonb_array_elements(i.v->'children') c(v) where (i.v->>'id')::uuid = any (p_ids) having count(*) > 0;
 end $$`;
 
-/** The commits of one tenant, each everything or nothing; the heads are locked and the transaction's tenant is theirs. */
+/**
+ * The commits of one tenant, each everything or nothing; the heads are locked and the transaction's tenant is theirs. A call that its gate does not let
+ * out is part of an applied commit all the same: \`o_gate\` says why, and the call's row does.
+ */
 const commitTenant = `
-create function commit_tenant(p_items jsonb, p_ids uuid[]) returns table (o_id uuid, o_outcome text, o_sequence int) language plpgsql as $$
-declare h execution; i commit_item; r record; passed uuid[] := p_ids; applied uuid[] := '{}'; calls boolean := jsonb_path_exists(p_items, '$[*].calls');
+create function commit_tenant(p_items jsonb, p_ids uuid[]) returns table (o_id uuid, o_outcome text, o_sequence int, o_gate jsonb) language plpgsql as $$
+declare h execution; i commit_item; r record; g record; passed uuid[] := p_ids; applied uuid[] := '{}'; calls boolean := jsonb_path_exists(p_items, '$[*].calls');
+  gates boolean := calls and jsonb_path_exists(p_items, '$[*].calls[*].gate');
 begin
   if calls then passed := array(select unnest(p_ids) except select unnest(refused_calls(p_items, p_ids))); end if;
   if jsonb_array_length(p_items) = 1 then
@@ -159,6 +164,10 @@ begin
       applied := array[h.id];
       if i.feature is not null then perform commit_feature(h, i); end if;
       if i.parent is not null and h.ended_at is not null then perform end_child(h, i.notice); end if;
+      if gates then
+        g := pass_gate(h, i.calls);
+        o_gate := g.o_gate; p_items := jsonb_set(p_items, '{0,calls}', g.o_calls);
+      end if;
       o_id := h.id; o_outcome := 'applied'; o_sequence := h.sequence;
       return next;
     end if;
@@ -168,6 +177,14 @@ begin
       applied := applied || o_id;
       if (r.item).feature is not null then perform commit_feature(r.head, r.item); end if;
       if (r.item).parent is not null and (r.head).ended_at is not null then perform end_child(r.head, (r.item).notice); end if;
+      o_gate := null;
+      if gates and jsonb_path_exists((r.item).calls, '$[*].gate') then
+        g := pass_gate(r.head, (r.item).calls);
+        o_gate := g.o_gate;
+        if o_gate is not null then
+          p_items := (select jsonb_agg(case when v->>'id' = o_id::text then jsonb_set(v, '{calls}', g.o_calls) else v end) from jsonb_array_elements(p_items) v);
+        end if;
+      end if;
       return next;
     end loop;
   end if;
@@ -177,8 +194,8 @@ begin
     if jsonb_path_exists(p_items, '$[*].children') then perform commit_children(p_items, applied); end if;
   end if;
   if cardinality(applied) < cardinality(p_ids) then
-    for o_id, o_outcome, o_sequence in
-      select l.id, case when x.id is null then 'gone' else coalesce(commit_fence(x, v), 'refused') end, x.sequence
+    for o_id, o_outcome, o_sequence, o_gate in
+      select l.id, case when x.id is null then 'gone' else coalesce(commit_fence(x, v), 'refused') end, x.sequence, case when gates then stored_gate(l.id, v->'calls') end
       from unnest(p_ids) l(id) join jsonb_array_elements(p_items) v on (v->>'id')::uuid = l.id left join (select * from execution y where y.id = any (p_ids)) x on x.id = l.id
       where not l.id = any (applied)
     loop return next; end loop;
@@ -209,11 +226,12 @@ end $$`;
  * under its own policies; the tenant is taken from the locked heads and never from the caller. With \`p_skip\` what others hold is answered \`busy\`.
  */
 const commitBatch = `
-create function commit_batch(p_items jsonb, p_skip boolean) returns table (o_id uuid, o_outcome text, o_sequence int) language plpgsql
+create function commit_batch(p_items jsonb, p_skip boolean) returns table (o_id uuid, o_outcome text, o_sequence int, o_gate jsonb) language plpgsql
   set plan_cache_mode = force_generic_plan set app.organization = '' set app.project = '' as $$
 declare held text[] := case when jsonb_path_exists(p_items, '$[*].feature') then lock_aggregates(p_items, p_skip) end; l record; answered uuid[] := '{}'; t record;
+  revoking uuid[] := case when jsonb_path_exists(p_items, '$[*].calls[*].gate.identity') then lock_identities(p_items, p_skip) else '{}' end;
 begin
-  l := lock_heads(array(select (v->>'id')::uuid from jsonb_array_elements(p_items) v), p_skip);
+  l := lock_heads(array(select (v->>'id')::uuid from jsonb_array_elements(p_items) v where not (v->>'id')::uuid = any (revoking)), p_skip);
   if held is null and cardinality(l.ids) = jsonb_array_length(p_items) and l.organizations[1] = all (l.organizations) and l.projects[1] = all (l.projects) then
     -- One tenant's and whole, as most batches are: nothing has to be sorted out.
     perform set_config('app.organization', l.organizations[1]::text, true), set_config('app.project', l.projects[1]::text, true);
@@ -230,7 +248,7 @@ begin
     return query select * from commit_tenant(t.items, t.ids);
     answered := answered || t.ids;
   end loop;
-  return query select (v->>'id')::uuid, case when p_skip then 'busy' else 'gone' end, null::int from jsonb_array_elements(p_items) v where not (v->>'id')::uuid = any (answered);
+  return query select (v->>'id')::uuid, case when p_skip then 'busy' else 'gone' end, null::int, null::jsonb from jsonb_array_elements(p_items) v where not (v->>'id')::uuid = any (answered);
 end $$`;
 
 const functions = [

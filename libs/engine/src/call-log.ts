@@ -1,60 +1,49 @@
-import type { CallOutcome, CallSafety, CallSpec, CallUsage, SendContext } from './calls.js';
-import type { WireCall } from './commit-item.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import { askProvider, pauseMs } from './ask-provider.js';
+import { CallSeals, nameFields, nameOf, OutcomeUnknown, providerKeyOf, type Entry, type StoredCall } from './call-entry.js';
+import type { CallOutcome, CallSpec, GateRefusal, SendContext } from './calls.js';
+import type { WireCall, WireGate, WireMove } from './commit-item.js';
 import type { ExecutionWriter } from './execution-writer.js';
 import type { EnginePorts } from './ports.js';
 import type { OrganizationKey } from './sealing.js';
+import { openSend } from './send-signal.js';
 
-/** A call as `load_work` answers it. */
-export type StoredCall = {
-  readonly step: number;
-  readonly name: string;
-  readonly attempt: number;
-  readonly generation: number;
-  readonly kind: string;
-  readonly safety: CallSafety;
-  readonly state: 'intent' | 'sending' | 'succeeded' | 'failed' | 'unknown' | 'abandoned';
-  readonly decided: 'stop' | 'retry' | 'result' | null;
-  readonly result: string | null;
-  /** Of an open call alone: what it was saved with. */
-  readonly input: string | null;
-};
+export { OutcomeUnknown, type StoredCall } from './call-entry.js';
 
-type Entry = Omit<StoredCall, 'state' | 'result' | 'input'> & { state: StoredCall['state']; result: string | null; lostUsage: CallUsage | null };
-
-/** Saved with a call, for those who find it open: an owner that ends the work without asking again still counts what it may have cost. */
-type SavedInput = { readonly input: unknown; readonly lostUsage: CallUsage | null };
-
-/** A call's result is unknown and may not be repeated: the execution waits for a decision. */
-export class OutcomeUnknown extends Error {}
-
-const nameOf = (call: { readonly step: number; readonly name: string }): string => `${call.step}:${call.name}`;
+type Send<T> = (context: SendContext) => Promise<T>;
+type Opened = { readonly kind: 'open'; readonly entry: Entry } | { readonly kind: 'not-passed'; readonly reason: GateRefusal; readonly attempt: number };
+type More = Pick<WireMove, 'result' | 'category' | 'error' | 'usage' | 'decided' | 'unsent'>;
 
 /** The outside calls of one owned execution: latest attempt of each, and the only way to send. */
 export class CallLog {
   private readonly latest = new Map<string, Entry>();
+  private readonly seals: CallSeals;
 
   constructor(
     private readonly executionId: string,
     private readonly writer: ExecutionWriter,
-    private readonly key: OrganizationKey,
+    key: OrganizationKey,
     private readonly ports: EnginePorts,
     /** The gate of the moment: a new one opens after what closed the last was read. */
     private readonly gate: () => AbortSignal,
-  ) {}
+  ) {
+    this.seals = new CallSeals(executionId, key);
+  }
 
   /**
-   * Takes over what is stored. Of an attempt that this owner made itself it knows at least as much as the store. An unproven call that an
-   * earlier owner was sending has an unknown result from here on.
+   * Takes over what is stored. Of an attempt that this owner made itself it knows at least as much as the store; of an earlier owner's the store may
+   * know more than before: its result came late. An unproven call that an earlier owner was sending has an unknown result from here on.
    */
   restore(calls: readonly StoredCall[]): void {
     for (const call of calls) {
       const known = this.latest.get(nameOf(call));
-      if (known?.attempt === call.attempt && call.decided === null) continue;
+      if (known?.own && known.attempt === call.attempt && call.decided === null && !call.late) continue;
+      if (known) this.writer.dropMoves(known);
       const { input, ...stored } = call;
-      const entry: Entry = { ...stored, lostUsage: null };
-      entry.lostUsage = input === null ? null : this.openInput(entry, input).lostUsage;
+      const entry: Entry = { ...stored, lostUsage: null, own: false };
+      entry.lostUsage = input === null ? null : this.seals.openInput(entry, input).lostUsage;
       this.latest.set(nameOf(call), entry);
-      if (call.safety === 'unproven' && call.state === 'sending') this.move(entry, 'unknown');
+      if (call.safety === 'unproven' && call.state === 'sending') this.giveUp(entry);
     }
   }
 
@@ -63,23 +52,27 @@ export class CallLog {
     return [...this.latest.values()].filter((entry) => entry.state === 'unknown' && entry.decided === null).length;
   }
 
-  async call<T>(spec: CallSpec<T>, send: (context: SendContext) => Promise<T>): Promise<CallOutcome<T>> {
+  async call<T>(spec: CallSpec<T>, send: Send<T>): Promise<CallOutcome<T>> {
     const previous = this.latest.get(nameOf(spec));
     const saved = previous && this.savedOutcome(previous, spec);
     if (saved) return saved;
     this.gate().throwIfAborted();
-    const entry = await this.open(spec, previous);
-    return this.send(entry, spec, send);
+    if (previous?.state === 'sending' && previous.safety === 'reconcilable') return this.reconcile(previous, spec, send, null);
+    const opened = await this.open(spec, previous);
+    return opened.kind === 'open' ? this.send(opened.entry, spec, send) : opened;
   }
 
   /**
-   * Closes every open call for an end: what never left is abandoned, a lost repeatable one too (its usage stays unknown), a lost unproven one
+   * Closes every open call for an end: what never left is abandoned, a lost repeatable one too (its usage stays unknown), one that may not be repeated
    * is unknown. Answers how many still need a decision.
    */
   settle(): number {
     for (const entry of this.latest.values()) {
-      if (entry.state === 'intent') this.move(entry, 'abandoned');
-      else if (entry.state === 'sending') this.move(entry, entry.safety === 'unproven' ? 'unknown' : 'abandoned', entry.lostUsage ? { usage: entry.lostUsage } : {});
+      if (entry.state === 'intent') this.move(entry, 'abandoned', { unsent: true });
+      else if (entry.state === 'sending') {
+        if (entry.safety === 'unproven' || entry.safety === 'reconcilable') this.giveUp(entry);
+        else this.move(entry, 'abandoned', entry.lostUsage ? { usage: entry.lostUsage } : {});
+      }
     }
     return this.undecided;
   }
@@ -89,109 +82,150 @@ export class CallLog {
     if (entry.state === 'unknown' && entry.decided === 'stop') return { kind: 'stopped', attempt: entry.attempt };
     const counts = entry.state === 'succeeded' || (entry.state === 'failed' && entry.attempt > (spec.consumed ?? 0));
     if (!counts || entry.result === null) return null;
-    const text = this.key.open(this.binding(entry, 'result'), Buffer.from(entry.result, 'base64')).toString('utf8');
-    return { kind: 'result', result: JSON.parse(text) as T, attempt: entry.attempt, replayed: true };
+    return { kind: 'result', result: this.seals.openResult(entry, entry.result) as T, attempt: entry.attempt, replayed: true };
   }
 
-  private async open<T>(spec: CallSpec<T>, previous: Entry | undefined): Promise<Entry> {
+  private async open<T>(spec: CallSpec<T>, previous: Entry | undefined): Promise<Opened> {
     if (previous?.state === 'intent') return this.passGate(previous);
-    if (previous?.state === 'sending' && previous.safety === 'unproven') {
-      this.move(previous, 'unknown');
-      throw new OutcomeUnknown();
-    }
     // An earlier attempt that nobody can finish any more: its usage is unknown, never zero.
     if (previous?.state === 'sending') this.move(previous, 'abandoned', spec.lostUsage ? { usage: spec.lostUsage } : {});
-    const attempt = (previous?.attempt ?? 0) + 1;
-    const unproven = spec.safety === 'unproven';
-    const entry: Entry = {
-      step: spec.step,
-      name: spec.name,
+    // Nothing but a policy stands between this owner's own attempts: they are no hot loop.
+    if (previous?.own && previous.decided === 'retry') await delay(pauseMs(previous.attempt), undefined, { signal: this.gate() });
+    const entry = this.newEntry(spec, (previous?.attempt ?? 0) + 1);
+    const { kind, safety, on_unknown: unknown } = entry;
+    const sends = entry.state === 'sending';
+    const opened: WireCall = {
+      ...nameFields(entry),
+      kind,
+      safety,
+      key: providerKeyOf(this.executionId, entry),
+      to: entry.state,
+      ...this.seals.sealInput(entry, spec.input, spec.lostUsage),
+      ...(unknown ? { unknown } : {}),
+      ...(sends ? this.askOfGate() : {}),
+    };
+    const answer = await this.writer.write({ calls: [opened] });
+    this.latest.set(nameOf(spec), entry);
+    if (answer) return this.notPassed(entry, answer.refused);
+    this.ports.reach(`call:${entry.state}`);
+    return sends ? { kind: 'open', entry } : this.passGate(entry);
+  }
+
+  private newEntry<T>(spec: CallSpec<T>, attempt: number): Entry {
+    const { step, name, kind, safety, lostUsage, onUnknown } = spec;
+    return {
+      step,
+      name,
       attempt,
       generation: this.writer.head.generation,
-      kind: spec.kind,
-      safety: spec.safety,
-      state: unproven ? 'intent' : 'sending',
+      kind,
+      safety,
+      state: safety === 'unproven' || safety === 'reconcilable' ? 'intent' : 'sending',
+      late: false,
+      on_unknown: onUnknown === 'stop' || onUnknown === 'retry' ? onUnknown : null,
       decided: null,
       result: null,
-      lostUsage: spec.lostUsage ?? null,
+      lostUsage: lostUsage ?? null,
+      own: true,
     };
-    const opened: WireCall = {
-      step: spec.step,
-      name: spec.name,
-      attempt,
-      kind: spec.kind,
-      safety: spec.safety,
-      key: this.providerKey(entry),
-      to: entry.state,
-      ...this.sealInput(entry, spec),
-    };
-    await this.writer.write({ calls: [opened] });
-    this.latest.set(nameOf(spec), entry);
-    this.ports.reach(`call:${entry.state}`);
-    return unproven ? this.passGate(entry) : entry;
   }
 
-  /** The last gate: a numbered commit of its own that names the state and the cancel number, so that an accepted cancel precedes every later send. */
-  private async passGate(entry: Entry): Promise<Entry> {
-    const gate: WireCall = { ...this.nameFields(entry), move: ['intent'], to: 'sending' };
-    await this.writer.write({ calls: [gate] });
+  /**
+   * The last gate: a numbered commit that names the owner, the state, the cancel number and the identity, so that an accepted cancel and a removed right
+   * precede every later send, on any node.
+   */
+  private async passGate(entry: Entry): Promise<Opened> {
+    const gate: WireMove = { ...nameFields(entry), move: ['intent'], to: 'sending', ...this.askOfGate() };
+    const answer = await this.writer.write({ calls: [gate] });
+    entry.own = true;
+    if (answer) return this.notPassed(entry, answer.refused);
     entry.state = 'sending';
     this.ports.reach('call:sending');
-    return entry;
+    return { kind: 'open', entry };
   }
 
-  private async send<T>(entry: Entry, spec: CallSpec<T>, send: (context: SendContext) => Promise<T>): Promise<CallOutcome<T>> {
+  private askOfGate(): { gate?: WireGate } {
+    const { identityId } = this.writer.head;
+    return identityId === null ? {} : { gate: { identity: identityId } };
+  }
+
+  private notPassed(entry: Entry, reason: GateRefusal): Opened {
+    entry.state = 'abandoned';
+    this.ports.reach('call:not-passed');
+    return { kind: 'not-passed', reason, attempt: entry.attempt };
+  }
+
+  private async send<T>(entry: Entry, spec: CallSpec<T>, send: Send<T>): Promise<CallOutcome<T>> {
     try {
       this.ports.assertOwned();
       this.gate().throwIfAborted();
     } catch (error) {
-      this.move(entry, 'abandoned'); // No byte was sent, and this owner knows it.
+      this.move(entry, 'abandoned', { unsent: true }); // No byte was sent, and this owner knows it.
       throw error;
     }
     this.ports.reach('call:before-send');
+    const sending = openSend(this.gate(), spec.safety, spec.timeoutMs);
     let result: T;
     try {
-      result = await send({ attempt: entry.attempt, providerKey: this.providerKey(entry), signal: this.gate() });
+      result = await send({ attempt: entry.attempt, providerKey: providerKeyOf(this.executionId, entry), signal: sending.signal });
     } catch (error) {
-      return this.failed(entry, error);
+      return await this.failed(entry, spec, send, error);
+    } finally {
+      sending.close();
     }
     this.ports.reach('call:result-known');
-    const failed = spec.failed?.(result) ?? false;
-    const kept = spec.keep ? spec.keep(result) : result;
-    const sealed = this.key.seal(this.binding(entry, 'result'), JSON.stringify(kept ?? null)).toString('base64');
-    this.move(entry, failed ? 'failed' : 'succeeded', { result: sealed, ...(spec.usage ? { usage: spec.usage(result) } : {}) });
-    entry.result = sealed;
+    this.save(entry, spec, result);
     return { kind: 'result', result, attempt: entry.attempt, replayed: false };
   }
 
-  private failed<T>(entry: Entry, error: unknown): CallOutcome<T> {
+  private save<T>(entry: Entry, spec: CallSpec<T>, result: T): void {
+    const sealed = this.seals.sealResult(entry, spec.keep ? spec.keep(result) : result);
+    this.move(entry, spec.failed?.(result) ? 'failed' : 'succeeded', { result: sealed, ...(spec.usage ? { usage: spec.usage(result) } : {}) });
+    entry.result = sealed;
+    entry.own = true;
+  }
+
+  private async failed<T>(entry: Entry, spec: CallSpec<T>, send: Send<T>, error: unknown): Promise<CallOutcome<T>> {
     if (entry.safety === 'unproven') {
-      this.move(entry, 'unknown');
-      throw this.gate().aborted ? error : new OutcomeUnknown(undefined, { cause: error });
+      this.giveUp(entry);
+      if (this.gate().aborted) throw error;
+      if (entry.decided === null) throw new OutcomeUnknown(undefined, { cause: error });
+      return this.call(spec, send);
     }
     if (this.gate().aborted) throw error; // Still open: the end, or the next owner, says what becomes of it.
+    return entry.safety === 'reconcilable' ? this.reconcile(entry, spec, send, { error }) : this.fail(entry, error);
+  }
+
+  private fail<T>(entry: Entry, error: unknown): CallOutcome<T> {
     const failure = this.ports.recordError(error, { context: this.writer.head.context, executionId: this.executionId, category: 'call_failed' });
     this.move(entry, 'failed', { category: failure.category, error: failure.errorId, ...(entry.lostUsage ? { usage: entry.lostUsage } : {}) });
     return { kind: 'failed', failure, attempt: entry.attempt };
   }
 
-  private move(entry: Entry, to: Entry['state'], more: { result?: string; category?: string; error?: string; usage?: CallUsage } = {}): void {
-    this.writer.addCall({ ...this.nameFields(entry), move: [entry.state], to, ...more });
+  /** The provider says what became of a call: its result is saved, or it is sent anew, or it is unknown. `own`: how this owner's own send failed. */
+  private async reconcile<T>(entry: Entry, spec: CallSpec<T>, send: Send<T>, own: { readonly error: unknown } | null): Promise<CallOutcome<T>> {
+    const context = { attempt: entry.attempt, providerKey: providerKeyOf(this.executionId, entry), signal: this.gate() };
+    const about = { context: this.writer.head.context, executionId: this.executionId, category: 'reconcile_failed' };
+    const answer = await askProvider(spec, context, (cause) => this.ports.recordError(cause, about));
+    this.ports.reach('call:reconciled');
+    if (answer.kind === 'done') {
+      this.save(entry, spec, answer.result);
+      return { kind: 'result', result: answer.result, attempt: entry.attempt, replayed: true };
+    }
+    if (answer.kind === 'unknown') this.giveUp(entry);
+    else if (own) return this.fail(entry, own.error);
+    else this.move(entry, 'abandoned', { unsent: true });
+    return this.call(spec, send);
+  }
+
+  /** Its result is unknown. A decision that was saved with it is made here and now, so that nobody is asked. */
+  private giveUp(entry: Entry): void {
+    this.move(entry, 'unknown', { ...(entry.lostUsage ? { usage: entry.lostUsage } : {}), ...(entry.on_unknown ? { decided: entry.on_unknown } : {}) });
+    entry.decided = entry.on_unknown;
+  }
+
+  private move(entry: Entry, to: Entry['state'], more: More = {}): void {
+    this.writer.addCall({ ...nameFields(entry), move: [entry.state], to, ...more });
     entry.state = to;
   }
-
-  private sealInput(entry: Entry, { input, lostUsage }: Pick<CallSpec<unknown>, 'input' | 'lostUsage'>): { input?: string } {
-    if (input === undefined && lostUsage === undefined) return {};
-    const saved: SavedInput = { input: input ?? null, lostUsage: lostUsage ?? null };
-    return { input: this.key.seal(this.binding(entry, 'input'), JSON.stringify(saved)).toString('base64') };
-  }
-
-  private openInput = (entry: Entry, sealed: string): SavedInput =>
-    JSON.parse(this.key.open(this.binding(entry, 'input'), Buffer.from(sealed, 'base64')).toString('utf8')) as SavedInput;
-
-  private nameFields = (entry: Entry): { step: number; name: string; attempt: number } => ({ step: entry.step, name: entry.name, attempt: entry.attempt });
-
-  private providerKey = (entry: Entry): string => `${this.executionId}:${entry.step}:${entry.name}`;
-
-  private binding = (entry: Entry, part: 'input' | 'result') => ({ table: 'execution_call', record: `${this.executionId}:${entry.step}:${entry.name}:${entry.attempt}:${part}` });
 }

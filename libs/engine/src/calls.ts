@@ -2,9 +2,10 @@ import type { SafeFailure } from '@domain/executions/failures.js';
 
 /**
  * What an owner may do that finds a call marked as sending without a result: `repeatable` sends a new attempt, `keyed` repeats with the
- * same provider key, `unproven` never resends: the call is unknown and the execution waits in `outcome_unknown` for a decision.
+ * same provider key, `reconcilable` asks the provider by that key and then decides, `unproven` never resends: the call is unknown and the
+ * execution waits in `outcome_unknown` for a decision.
  */
-export type CallSafety = 'repeatable' | 'keyed' | 'unproven';
+export type CallSafety = 'repeatable' | 'keyed' | 'reconcilable' | 'unproven';
 
 export type CallUsage = {
   readonly provider: string;
@@ -19,6 +20,9 @@ export type CallUsage = {
   /** The reservation's estimate, kept in its own column; `null` for none. */
   readonly estimatedInputTokens: number | null;
 };
+
+/** What a provider says of a call's key. `not-done` is a statement: whoever does not know says `unknown`, and whoever cannot be asked throws. */
+export type Reconciled<T> = { readonly kind: 'done'; readonly result: T } | { readonly kind: 'not-done' } | { readonly kind: 'unknown' };
 
 export type CallSpec<T> = {
   readonly step: number;
@@ -38,13 +42,29 @@ export type CallSpec<T> = {
   readonly consumed?: number;
   /** The attempt is over without success, but the provider proved that nothing happened: the call is `failed`, not `unknown`. */
   readonly failed?: (result: T) => boolean;
+  /** Of a `reconcilable` call: asks the provider what became of its key. A read: while it fails it is asked again, until the gate closes. */
+  readonly reconcile?: (context: SendContext) => Promise<Reconciled<T>>;
+  /**
+   * What becomes of the call once its result is unknown, saved with it for every later owner: `ask` waits for a person's decision, `stop` ends it
+   * without a result, `retry` sends it again, which the feature says is harmless. Default `ask`.
+   */
+  readonly onUnknown?: 'ask' | 'stop' | 'retry';
+  /** How long a send may take: then its signal aborts. Default: as long as the work. */
+  readonly timeoutMs?: number;
 };
 
 /** What the sender needs: the attempt that it is, the key to repeat with, and the gate's signal. */
 export type SendContext = { readonly attempt: number; readonly providerKey: string; readonly signal: AbortSignal };
 
-/** `replayed`: the saved result of an earlier owner; nothing was sent now. `stopped`: a decision said that the call ends without a result. */
+/** Why a call was not let out: nothing was sent. */
+export type GateRefusal = 'identity_revoked';
+
+/**
+ * `replayed`: the saved result of an earlier owner, or one that the provider was asked for; nothing was sent now. `stopped`: a decision said that the
+ * call ends without a result. `not-passed`: the last gate did not let it out.
+ */
 export type CallOutcome<T> =
   | { readonly kind: 'result'; readonly result: T; readonly attempt: number; readonly replayed: boolean }
   | { readonly kind: 'failed'; readonly failure: SafeFailure; readonly attempt: number }
-  | { readonly kind: 'stopped'; readonly attempt: number };
+  | { readonly kind: 'stopped'; readonly attempt: number }
+  | { readonly kind: 'not-passed'; readonly reason: GateRefusal; readonly attempt: number };

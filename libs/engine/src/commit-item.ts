@@ -1,5 +1,5 @@
 import type { EndState, ExecutionState } from '@domain/executions/state.js';
-import type { CallSafety, CallUsage } from './calls.js';
+import type { CallSafety, CallUsage, GateRefusal } from './calls.js';
 
 /** What happens to the ownership with a commit: kept, released until a signal or `until`, handed over at once, or over. */
 export type Release = 'keep' | 'wait' | 'yield' | 'end';
@@ -7,11 +7,37 @@ export type Release = 'keep' | 'wait' | 'yield' | 'end';
 export type WireEvent = { readonly t: string; readonly step?: number; readonly attempt?: number; readonly state?: string; readonly b?: string };
 
 type CallName = { readonly step: number; readonly name: string; readonly attempt: number };
+/** What the last gate asks for in the commit that marks a call as sending. */
+export type WireGate = { readonly identity?: string };
+export type WireMove = CallName & {
+  readonly to: string;
+  readonly move: readonly string[];
+  readonly usage?: CallUsage;
+  readonly result?: string;
+  readonly category?: string;
+  readonly error?: string;
+  /** The decision that was saved with a call whose result is unknown now. */
+  readonly decided?: 'stop' | 'retry';
+  /** The owner knows that no byte was sent. */
+  readonly unsent?: true;
+  readonly gate?: WireGate;
+};
 /** A new call, or a compare-and-set move of one that is there; a move that does not match refuses the whole commit. */
-export type WireCall = CallName & { readonly to: string; readonly usage?: CallUsage } & (
-    | { readonly kind: string; readonly safety: CallSafety; readonly key: string; readonly input?: string }
-    | { readonly move: readonly string[]; readonly result?: string; readonly category?: string; readonly error?: string }
-  );
+export type WireCall =
+  | (CallName & {
+      readonly to: string;
+      readonly usage?: CallUsage;
+      readonly kind: string;
+      readonly safety: CallSafety;
+      readonly key: string;
+      readonly input?: string;
+      readonly unknown?: 'stop' | 'retry';
+      readonly gate?: WireGate;
+    })
+  | WireMove;
+
+/** Why the gate of an applied commit did not let its call out. */
+export type GateAnswer = { readonly refused: GateRefusal };
 
 /** A child that a commit admits. Its parent, tenant and member are those of the fenced head. */
 export type WireChild = {

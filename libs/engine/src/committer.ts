@@ -1,16 +1,19 @@
 import type { Pool } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { CommitItem, CommitOutcome } from './commit-item.js';
+import type { CommitItem, CommitOutcome, GateAnswer } from './commit-item.js';
 import { Lanes, type Waiting } from './lanes.js';
 import { isRefusedStatement } from './storage-errors.js';
 
-type Answer = { readonly o_id: string; readonly o_outcome: CommitOutcome | 'busy'; readonly o_sequence: number | null };
-type Settled = { readonly outcome: CommitOutcome; readonly sequence: number | null };
+type Answer = { readonly o_id: string; readonly o_outcome: CommitOutcome | 'busy'; readonly o_sequence: number | null; readonly o_gate: GateAnswer | null };
+type Settled = { readonly outcome: CommitOutcome; readonly sequence: number | null; readonly gate: GateAnswer | null };
+
+const settledOf = (answer: Answer & { readonly o_outcome: CommitOutcome }): Settled => ({ outcome: answer.o_outcome, sequence: answer.o_sequence, gate: answer.o_gate });
+const isAnswer = (answer: Answer | undefined): answer is Answer & { readonly o_outcome: CommitOutcome } => answer !== undefined && answer.o_outcome !== 'busy';
 type WaitingCommit = Waiting & { readonly id: string; readonly resolve: (settled: Settled) => void; readonly reject: (error: unknown) => void };
 
 /** A connection that answers nothing for this long is given up, and what it carried goes out again over another. */
 const answerMs = 10_000;
-const statement = { name: 'openbot_commit_batch', text: 'select o_id, o_outcome, o_sequence from commit_batch($1::jsonb, $2)', query_timeout: answerMs };
+const statement = { name: 'openbot_commit_batch', text: 'select o_id, o_outcome, o_sequence, o_gate from commit_batch($1::jsonb, $2)', query_timeout: answerMs };
 
 /** Ownership ended while a commit was on its way: whoever waited must stop and publish nothing. */
 export class OwnershipLost extends Error {}
@@ -61,8 +64,8 @@ export class Committer {
   }
 
   private settle(waiting: WaitingCommit, answer: Answer | undefined): void {
-    if (!answer || answer.o_outcome === 'busy') void this.sendAlone(waiting);
-    else waiting.resolve({ outcome: answer.o_outcome, sequence: answer.o_sequence });
+    if (isAnswer(answer)) waiting.resolve(settledOf(answer));
+    else void this.sendAlone(waiting);
   }
 
   private async sendAlone(waiting: WaitingCommit): Promise<void> {
@@ -73,7 +76,7 @@ export class Committer {
       try {
         const { rows } = await this.pool.query<Answer>({ ...statement, values: [`[${waiting.bytes}]`, false] });
         const [answer] = rows;
-        if (answer && answer.o_outcome !== 'busy') return waiting.resolve({ outcome: answer.o_outcome, sequence: answer.o_sequence });
+        if (isAnswer(answer)) return waiting.resolve(settledOf(answer));
       } catch (error) {
         if (isRefusedStatement(error)) return waiting.reject(error);
       }

@@ -6,6 +6,7 @@ import { Committer, OwnershipLost } from './committer.js';
 import { FeedSequencer } from './feed-sequencer.js';
 import type { LoadedWork } from './fiber.js';
 import type { Head } from './head.js';
+import { LateResults } from './late-results.js';
 import { NodeLiveness, NodeNameTaken, type LossReason } from './node-liveness.js';
 import { Runner, type RunnerOptions } from './runner.js';
 import type { Sealing } from './sealing.js';
@@ -43,6 +44,8 @@ export class Engine {
   private telling = false;
   private readonly sequencer: FeedSequencer;
   committer: Committer | null = null;
+  /** Outlives every epoch: what an old one's senders know is handed in by the process. */
+  private readonly lateResults: LateResults;
 
   constructor(
     private readonly host: EngineHost,
@@ -50,6 +53,7 @@ export class Engine {
   ) {
     const { pool, report, reach } = host;
     this.sequencer = new FeedSequencer({ pool, report, reach, numbered: (projects) => this.tell(projects) });
+    this.lateResults = new LateResults({ pool, report, reach, published: (id) => this.publish(id) });
   }
 
   /** Throws `NodeNameTaken` when another live process has the name. */
@@ -84,6 +88,7 @@ export class Engine {
     await this.restarting;
     await this.liveness?.markDraining();
     await this.runner?.drain();
+    await this.lateResults.close();
     this.unsubscribe();
     await this.sequencer.stop();
     await this.liveness?.stop();
@@ -127,6 +132,7 @@ export class Engine {
         known: host.workflows.known,
         sagaOf: (name) => host.workflows.sagaOf(name),
         load: (head) => this.load(head),
+        lateResults: this.lateResults,
         report: host.report,
       },
       options,

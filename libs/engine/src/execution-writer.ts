@@ -4,7 +4,7 @@ import { hasEnded, type EndState, type ExecutionState } from '@domain/executions
 import type { SafeFailure } from '@domain/executions/failures.js';
 import { ok } from '@domain/result.js';
 import { toWireChild, type ChildEnded, type LockedParent, type NewChild } from './child.js';
-import type { CommitItem, CommitOutcome, Release, WireCall, WireEvent } from './commit-item.js';
+import type { CommitItem, CommitOutcome, GateAnswer, Release, WireCall, WireEvent, WireMove } from './commit-item.js';
 import type { Committer } from './committer.js';
 import { Draft } from './draft.js';
 import { eventBinding, sealEvent } from './events.js';
@@ -41,6 +41,7 @@ export type Change = {
 
 /** A phase's last change with everything that it emitted: it stays whole, also when a release that it joined is refused. */
 type Held = { readonly change: Change; readonly events: readonly ExecutionEventBody[]; readonly calls: readonly WireCall[] };
+type CallName = Pick<WireCall, 'step' | 'name' | 'attempt'>;
 type Built = { readonly item: CommitItem; readonly held: Held | null };
 
 const wireFailure = (failure: SafeFailure | null | undefined) => (failure ? { category: failure.category, error: failure.errorId } : {});
@@ -89,6 +90,19 @@ export class ExecutionWriter {
 
   addCall(call: WireCall): void {
     this.draft.calls.push(call);
+  }
+
+  /** What was drafted of an attempt that the store knows more of by now. */
+  dropMoves({ step, name, attempt }: CallName): void {
+    const others = (call: WireCall): boolean => call.step !== step || call.name !== name || call.attempt !== attempt;
+    this.draft.calls = this.draft.calls.filter(others);
+    if (this.held) this.held = { ...this.held, calls: this.held.calls.filter(others) };
+  }
+
+  /** What this owner knows of its calls and could not save: their results, and that some were never sent. */
+  get unsaved(): readonly WireMove[] {
+    const moves = [...(this.held?.calls ?? []), ...this.draft.calls].filter((call): call is WireMove => 'move' in call);
+    return moves.filter(({ to, unsent }) => to === 'succeeded' || to === 'failed' || unsent);
   }
 
   /** For the owner that made it `running`, and for the next one when that claim was lost before it could say so. */
@@ -146,12 +160,12 @@ export class ExecutionWriter {
     return this.held?.change.cursor ?? this.sending?.change.cursor ?? this.head.cursor;
   }
 
-  /** Durable when it resolves. Everything emitted so far is in it. */
-  write(change: Change): Promise<void> {
+  /** Durable when it resolves. Everything emitted so far is in it. Answers why the gate of a call in it did not let that out. */
+  write(change: Change): Promise<GateAnswer | null> {
     return this.inOrder(async () => {
       // Two sets of a feature's rows need two commits.
       if (this.held?.change.rows && change.rows) await this.sendHeld();
-      await this.commit(change);
+      return this.send(this.build(change));
     });
   }
 
@@ -242,10 +256,6 @@ export class ExecutionWriter {
     return this.sending;
   }
 
-  private async commit(change: Change): Promise<void> {
-    await this.send(this.build(change));
-  }
-
   private build(change: Change): Built {
     const held = this.takeHeld();
     const before = held?.change ?? {};
@@ -260,10 +270,11 @@ export class ExecutionWriter {
     return { item: this.item(merged, [...(held?.events ?? []), ...events], [...(held?.calls ?? []), ...calls, ...(change.calls ?? [])]), held };
   }
 
-  private async send(built: Built): Promise<void> {
+  private async send(built: Built): Promise<GateAnswer | null> {
     this.ports.assertOwned();
     const settled = await this.committer.submit(built.item).catch((error: unknown) => this.giveBack(built, error));
     this.settle(built, settled.outcome);
+    return settled.gate;
   }
 
   private settle({ item, held }: Built, outcome: CommitOutcome): void {

@@ -29,6 +29,15 @@ export async function requestCancel(tx: Tx, id: string): Promise<Cancelled | nul
   return asked ? { number: asked.number, state: asked.state, sequence: asked.sequence, touched } : null;
 }
 
+/**
+ * Takes the right to act from an identity, for good: no gate that commits later lets out a call of its work, on any node. Before the heads of work
+ * that the same transaction stops. `false`: it was revoked before.
+ */
+export async function revokeIdentity(tx: Tx, identityId: string): Promise<boolean> {
+  const [row] = (await tx.query(`select revoke_identity($1) as revoked`, [identityId])) as { revoked: boolean }[];
+  return row?.revoked ?? false;
+}
+
 /** Sends a signal: the head is locked first. Without a number it takes the next of its name. `null`: it was sent before, or the work is gone. */
 export async function sendSignal(tx: Tx, id: string, signal: { readonly name: string; readonly number?: number; readonly body?: Buffer }): Promise<number | null> {
   const [row] = (await tx.query(`select send_signal($1, $2, $3, $4) as number`, [id, signal.name, signal.number ?? null, signal.body ?? null])) as { number: number | null }[];

@@ -8,6 +8,7 @@ import { assertWhole, attachedBelow, stopOnce } from './cascade.js';
 import { OwnershipLost, type Committer } from './committer.js';
 import { CommitRefused, ExecutionWriter } from './execution-writer.js';
 import { toStored, type Claimed, type Head } from './head.js';
+import type { LateResults } from './late-results.js';
 import { OpenRun } from './open-run.js';
 import type { EnginePorts } from './ports.js';
 import type { Next, Saga, Signal, Wake } from './saga.js';
@@ -37,6 +38,7 @@ export type FiberDeps = {
   readonly ports: EnginePorts;
   readonly sagaOf: (workflow: string) => Saga<object>;
   readonly load: (head: Head) => Promise<LoadedWork>;
+  readonly lateResults: Pick<LateResults, 'handIn'>;
   readonly isDraining: () => boolean;
 };
 
@@ -44,6 +46,8 @@ export type FiberDeps = {
 export type StopReason = 'look' | 'shutdown' | 'lost';
 
 const poisonedAt = 6;
+/** What the engine tells itself: it is read and consumed here, and no saga sees it. */
+const ownSignals: readonly string[] = ['decision', 'call-result'];
 
 /** Acknowledged commits of a claim are not in the database any more: it failed over to a standby that did not have them. */
 export class CommitsLost extends Error {
@@ -62,6 +66,8 @@ export class Fiber {
   /** The work could not even be ended, or the database forgot its last commits: the runner takes the row back at the cost of a stall. */
   private abandoned = false;
   private signals: Signal[] = [];
+  /** The engine's own that are not consumed yet. */
+  private answers: Signal[] = [];
   private failure: SafeFailure | null;
   private readonly kept = new Map<string, unknown>();
   private readonly startedAt = performance.now();
@@ -104,6 +110,7 @@ export class Fiber {
       return !this.abandoned;
     } finally {
       this.writer.stop();
+      this.deps.lateResults.handIn(this.head, this.writer.unsaved);
     }
   }
 
@@ -151,7 +158,7 @@ export class Fiber {
     }
     const scope = new PhaseScope();
     const { kept, writer, calls } = this;
-    const takeSignals = () => this.signals.splice(0);
+    const takeSignals = () => [...this.answers.splice(0), ...this.signals.splice(0)];
     const run = new OpenRun({ wake, signal: this.stop.signal, scope, kept, writer, calls, takeSignals, onLocked: (heads) => this.publishAll(heads) });
     let result: Result<void, { readonly _tag: string }> | undefined;
     try {
@@ -226,10 +233,7 @@ export class Fiber {
 
   private async settleUnknown(): Promise<void> {
     if (this.calls.undecided > 0) return this.waitForDecision();
-    const consume = this.signals.filter((signal) => signal.name === 'decision');
-    await this.writer.write({ to: this.head.cancelNumber > 0 ? 'cancelling' : 'running', consume });
-    // The others are the saga's to read: a wait that comes next names a count with them in it.
-    this.signals = this.signals.filter((signal) => signal.name !== 'decision');
+    await this.writer.write({ to: this.head.cancelNumber > 0 ? 'cancelling' : 'running', consume: this.answers.splice(0) });
   }
 
   private async handOver(): Promise<void> {
@@ -296,13 +300,15 @@ export class Fiber {
     // Calls first: whatever is wrong with a signal, an unproven call of an earlier owner has to be known before the work may end.
     this.calls.restore(work.calls);
     this.inherits = false;
-    this.signals = work.signals
+    const signals = work.signals
       .filter((signal) => signal.name !== 'cancel')
       .map(({ name, number, body }) => ({
         name,
         number,
         body: body === null ? null : (JSON.parse(this.key.open({ table: 'execution_signal', record: head.id }, Buffer.from(body, 'base64')).toString('utf8')) as unknown),
       }));
+    this.signals = signals.filter(({ name }) => !ownSignals.includes(name));
+    this.answers = signals.filter(({ name }) => ownSignals.includes(name));
     return true;
   }
 

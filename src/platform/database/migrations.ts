@@ -7,6 +7,7 @@ import { EngineCommits1764500000040 } from '@migrations/1764500000040-engine-com
 import { ExecutionAccess1764500000050 } from '@migrations/1764500000050-execution-access.js';
 import { EngineAdmission1764500000060 } from '@migrations/1764500000060-engine-admission.js';
 import { EngineChildren1764500000070 } from '@migrations/1764500000070-engine-children.js';
+import { EngineCalls1764500000080 } from '@migrations/1764500000080-engine-calls.js';
 import { Failover1764500000096 } from '@migrations/1764500000096-failover.js';
 import { Doctor1764500000097 } from '@migrations/1764500000097-doctor.js';
 import { Organizations1764500000100 } from '@migrations/1764500000100-organizations.js';
@@ -28,6 +29,7 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   ExecutionAccess1764500000050,
   EngineAdmission1764500000060,
   EngineChildren1764500000070,
+  EngineCalls1764500000080,
   Failover1764500000096,
   Doctor1764500000097,
   Organizations1764500000100,

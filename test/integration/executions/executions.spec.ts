@@ -156,11 +156,31 @@ describe('GET …/calls', () => {
     expect(first.text + rest.text).not.toMatch(/sealed|input"|provider-key/);
   });
 
-  test.each(['after=x', 'after=1.model.99999999999', 'after=', 'limit=0', 'limit=101', 'limit=x', 'before=1.model.1'])('400: %s', async (query) => {
+  test.each([
+    ['latest=true', ['1.model.2', '1.tool:0.1', '2.model.1']],
+    ['step=1', ['1.model.1', '1.model.2', '1.tool:0.1']],
+    ['name=model', ['1.model.1', '1.model.2', '2.model.1']],
+    ['step=1&name=model&latest=true', ['1.model.2']],
+    ['name=model&latest=true&limit=1&after=1.model.2', ['2.model.1']],
+    ['latest=false&step=3', []],
+  ])('200: %s', async (query, ids) => {
     const id = await work.admit(who);
+    await storeCall(id, { step: 1, name: 'model', attempt: 1, state: 'failed' });
+    await storeCall(id, { step: 1, name: 'model', attempt: 2, state: 'succeeded' });
+    await storeCall(id, { step: 1, name: 'tool:0', attempt: 1, state: 'succeeded' });
+    await storeCall(id, { step: 2, name: 'model', attempt: 1, state: 'sending' });
     const { status, body } = await owner.call('GET', pathOf(id, `/calls?${query}`));
-    expect([status, body['_tag'], body['field']]).toEqual([400, 'InvalidInput', query.split('=')[0]]);
+    expect([status, (body['items'] as { id: string }[]).map((call) => call.id)]).toEqual([200, ids]);
   });
+
+  test.each(['after=x', 'after=1.model.99999999999', 'after=', 'limit=0', 'limit=101', 'limit=x', 'before=1.model.1', 'step=-1', 'step=x', 'name=', 'latest=1'])(
+    '400: %s',
+    async (query) => {
+      const id = await work.admit(who);
+      const { status, body } = await owner.call('GET', pathOf(id, `/calls?${query}`));
+      expect([status, body['_tag'], body['field']]).toEqual([400, 'InvalidInput', query.split('=')[0]]);
+    },
+  );
 });
 
 describe('POST …/cancel', () => {

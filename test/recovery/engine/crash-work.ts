@@ -1,13 +1,20 @@
 import { appendFileSync } from 'node:fs';
 import { Injectable, type Type } from '@nestjs/common';
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import type { CallSafety, CallUsage } from '@engine/calls.js';
+import type { CallSafety, CallSpec, CallUsage, Reconciled } from '@engine/calls.js';
 import type { PhaseRun } from '@engine/phase.js';
 import { end, phase, Workflow, type Next, type Saga, type Stored } from '@engine/saga.js';
 import type { Tx } from '@engine/tx.js';
 import { familyHandlers, familySaga } from '../../integration/engine/family-feature.js';
 
-export type CrashCursor = { readonly steps: number; readonly done: number; readonly safety: CallSafety; readonly outside: string };
+export type CrashCursor = {
+  readonly steps: number;
+  readonly done: number;
+  readonly safety: CallSafety;
+  readonly outside: string;
+  readonly onUnknown?: 'stop' | 'retry';
+};
+type Said = { readonly said: string };
 export type PoisonCursor = { readonly diary: string };
 
 const usage: CallUsage = {
@@ -36,10 +43,20 @@ export class OutsidePhase {
 export class OutsideHandler implements ICommandHandler<OutsidePhase> {
   async execute({ run, args: { n } }: OutsidePhase) {
     const { cursor, id, subjectId } = run.execution;
-    const outcome = await run.call({ step: n, name: 'call', kind: 'test', safety: cursor.safety, usage: () => usage, lostUsage }, async ({ attempt, providerKey, signal }) => {
+    const spec: CallSpec<Said> = {
+      step: n,
+      name: 'call',
+      kind: 'test',
+      safety: cursor.safety,
+      usage: () => usage,
+      lostUsage,
+      onUnknown: cursor.onUnknown ?? 'ask',
+      reconcile: async ({ providerKey, signal }) => (await (await fetch(`${cursor.outside}?key=${providerKey}`, { signal })).json()) as Reconciled<Said>,
+    };
+    const outcome = await run.call(spec, async ({ attempt, providerKey, signal }) => {
       const answer = fetch(cursor.outside, { method: 'POST', body: JSON.stringify({ execution: id, step: n, attempt, key: providerKey }), signal });
       run.emit({ _tag: 'Reasoning', step: n, attempt, delta: 'one ' }, { _tag: 'Reasoning', step: n, attempt, delta: 'two' });
-      return (await (await answer).json()) as { said: string };
+      return (await (await answer).json()) as Said;
     });
     if (outcome.kind === 'failed') throw new Error(`the outside failed ${outcome.failure.errorId}`);
     run.emit({ _tag: 'Text', step: n, attempt: outcome.attempt, delta: outcome.kind === 'result' ? outcome.result.said : 'nothing' });

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 
 export type Send = { readonly execution: string; readonly step: number; readonly attempt: number; readonly key: string };
 
-/** The world outside: a server that writes down every request that reaches it, and answers when the test lets it. */
+/** The world outside: a server that writes down every request that reaches it, answers when the test lets it, and knows what became of a key. */
 export type Outside = {
   readonly url: string;
   readonly sends: Send[];
@@ -21,6 +21,8 @@ async function readJson(request: IncomingMessage): Promise<Send> {
   return JSON.parse(Buffer.concat(chunks).toString('utf8')) as Send;
 }
 
+const answerTo = ({ step }: Send) => ({ said: `answer ${step}` });
+
 export async function startOutside(answersAfterMs = 0): Promise<Outside> {
   const sends: Send[] = [];
   const held = new Set<string>();
@@ -28,10 +30,15 @@ export async function startOutside(answersAfterMs = 0): Promise<Outside> {
   const server = createServer((request, response) => {
     request.on('error', () => undefined);
     void (async () => {
+      if (request.method === 'GET') {
+        const { searchParams } = new URL(request.url ?? '', 'http://outside');
+        const done = sends.find(({ key }) => key === searchParams.get('key'));
+        return void response.setHeader('content-type', 'application/json').end(JSON.stringify(done ? { kind: 'done', result: answerTo(done) } : { kind: 'not-done' }));
+      }
       const send = await readJson(request);
       sends.push(send);
       if (held.has(send.execution)) await new Promise<void>((resolve) => waiting.push(resolve));
-      setTimeout(() => response.setHeader('content-type', 'application/json').end(JSON.stringify({ said: `answer ${send.step}` })), answersAfterMs);
+      setTimeout(() => response.setHeader('content-type', 'application/json').end(JSON.stringify(answerTo(send))), answersAfterMs);
     })().catch(() => response.destroy());
   });
   // Else it ends an idle connection in the instant of the next request on it, and a call fails that no test asked to fail.

@@ -16,7 +16,7 @@ describe('two processes on one database', () => {
   const tenant = newTenant();
   const head = async (id: string) => (await rowsOf(superuser, 'select * from execution where id = $1', [id]))[0]!;
   const heads = (ids: readonly string[]) => Promise.all(ids.map(head));
-  const calls = (id: string) => rowsOf(superuser, 'select step, attempt, state, generation from execution_call where execution_id = $1 order by step, attempt', [id]);
+  const calls = (id: string) => rowsOf(superuser, 'select step, attempt, state, late, generation from execution_call where execution_id = $1 order by step, attempt', [id]);
   const rows = async (id: string) =>
     (await rowsOf<{ number: number }>(superuser, 'select number from probe_row where execution_id = $1 order by number', [id])).map(({ number }) => number);
 
@@ -88,7 +88,7 @@ describe('two processes on one database', () => {
     }
   });
 
-  test('an owner that was paused past its lease changes nothing when it goes on, and starts under a new epoch', async () => {
+  test('an owner that was paused past its lease changes nothing when it goes on but hands in the answer that came late, and starts under a new epoch', async () => {
     const paused = await start('paused', 'pause');
     const [repeatable] = (await inTheMiddle('pause', 'repeatable', 1)) as [string];
     const [unproven] = (await inTheMiddle('pause', 'unproven', 1)) as [string];
@@ -105,7 +105,8 @@ describe('two processes on one database', () => {
       () => head(repeatable),
       ({ ended_at }) => ended_at !== null,
     );
-    const before = await Promise.all([head(repeatable), head(unproven), calls(repeatable), calls(unproven)]);
+    const before = await Promise.all([head(repeatable), calls(repeatable)]);
+    expect(await calls(unproven)).toMatchObject([{ state: 'unknown', attempt: 1 }]);
     paused.kill('SIGCONT');
     await eventually(
       () => rowsOf(superuser, `select 1 from node where name = 'paused' and epoch = 2`),
@@ -120,16 +121,26 @@ describe('two processes on one database', () => {
       () => head(next),
       ({ ended_at }) => ended_at !== null,
     );
-    expect(await Promise.all([head(repeatable), head(unproven), calls(repeatable), calls(unproven)])).toEqual(before);
+    expect(await Promise.all([head(repeatable), calls(repeatable)])).toEqual(before);
     expect(before[0]).toMatchObject({ state: 'completed', generation: 2 });
-    expect(before[3]).toMatchObject([{ state: 'unknown', attempt: 1 }]);
+    // The answer that nobody else could have: nobody has to decide, and nothing is sent again.
+    expect(
+      await eventually(
+        () => head(unproven),
+        ({ ended_at }) => ended_at !== null,
+      ),
+    ).toMatchObject({ state: 'completed' });
+    expect(await calls(unproven)).toMatchObject([
+      { state: 'succeeded', attempt: 1, late: true },
+      { state: 'succeeded', late: false },
+      { state: 'succeeded', late: false },
+    ]);
     expect(outside.sendsOf(repeatable)).toEqual(['1:1', '1:2', '2:1', '3:1']);
-    expect(outside.sendsOf(unproven)).toEqual(['1:1']);
-    expect(await rows(repeatable)).toEqual([1, 2, 3, 4]);
-    expect(await rows(unproven)).toEqual([]);
+    expect(outside.sendsOf(unproven)).toEqual(['1:1', '2:1', '3:1']);
+    for (const id of [repeatable, unproven]) expect(await rows(id)).toEqual([1, 2, 3, 4]);
   });
 
-  test('an owner that was paused between the gate and the send does not send any more', async () => {
+  test('an owner that was paused between the gate and the send does not send any more, and says so', async () => {
     const paused = await start('gate', 'gate', { debugPoint: 'call:sending@SIGSTOP' });
     const id = await work('gate', 'unproven');
     await eventually(
@@ -146,9 +157,15 @@ describe('two processes on one database', () => {
       () => rowsOf(superuser, `select 1 from node where name = 'gate' and epoch = 2`),
       (found) => found.length === 1,
     );
-    expect(outside.sendsOf(id)).toEqual([]);
-    expect(await head(id)).toMatchObject({ state: 'outcome_unknown', generation: 2 });
-    expect(await calls(id)).toMatchObject([{ state: 'unknown' }]);
+    // It knows that no byte was sent: nobody has to decide, and the call is sent for the first time.
+    expect(
+      await eventually(
+        () => head(id),
+        ({ ended_at }) => ended_at !== null,
+      ),
+    ).toMatchObject({ state: 'completed' });
+    expect(outside.sendsOf(id)).toEqual(['1:2', '2:1', '3:1']);
+    expect((await calls(id))[0]).toMatchObject({ state: 'abandoned', attempt: 1, late: false });
   });
 
   test('a second live process of the same name is refused, and the first is not disturbed', async () => {

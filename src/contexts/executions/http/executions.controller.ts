@@ -65,7 +65,8 @@ export class ExecutionsController {
     if (query.after !== undefined && after === null) throw invalidInput('after', 'must be the id of a call');
     const rows = await read(this.db, identity.context, async (tx) => {
       const found = await findVisibleExecution(tx, identity, executionId);
-      return found && listCalls(tx, found.id, { after, limit: query.limit + 1 });
+      const filter = { step: query.step ?? null, name: query.name ?? null, latest: query.latest ?? false };
+      return found && listCalls(tx, found.id, filter, { after, limit: query.limit + 1 });
     });
     return pageOf(respond(rows ? ok(rows) : notFound, readExecutionProblems), query.limit, toCallView, toCallId);
   }

@@ -1,10 +1,11 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsIn, Matches, ValidateIf } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, Matches, Max, Min, ValidateIf } from 'class-validator';
 import { callDecisions, callStates, maxCallNameLength, maxCallNumber, type CallDecision, type CallReference, type CallState } from '@domain/executions/call.js';
 import { executionStates, type ExecutionState } from '@domain/executions/state.js';
 import { Characters } from '@platform/http/characters.js';
 import { PageOf, PageQuery } from '@platform/http/paging.js';
+import { WholeNumber } from '@platform/http/whole-number.js';
 import { IsCallReference, IsDecidedResult, maxResultBytes } from './call-input.js';
 
 export class FailureView {
@@ -44,7 +45,7 @@ export class CallView {
   @ApiProperty({ example: 'tool:0' }) name: string;
   @ApiProperty({ type: 'integer' }) attempt: number;
   @ApiProperty() kind: string;
-  @ApiProperty({ enum: ['repeatable', 'keyed', 'unproven'] }) safety: string;
+  @ApiProperty({ enum: ['repeatable', 'keyed', 'reconcilable', 'unproven'] }) safety: string;
   @ApiProperty({ enum: callStates, description: '`unknown`: the result was lost, and the call may not be repeated without a decision.' }) state: CallState;
   @ApiProperty({ description: 'The result came after its execution had given the call up.' }) late: boolean;
   @ApiProperty({ enum: callDecisions, nullable: true }) decided: CallDecision | null;
@@ -56,11 +57,32 @@ export class CallView {
 
 export class CallPage extends PageOf(CallView) {}
 
+const asBoolean = (text: unknown): unknown => (text === 'true' ? true : text === 'false' ? false : text);
+
 export class CallsQuery extends OmitType(PageQuery, ['before', 'after'] as const) {
   @ApiPropertyOptional({ description: 'The `next` of the page before.', example: '2.tool:0.1', maxLength: 222 })
   @ValidateIf((query: CallsQuery) => query.after !== undefined)
   @Matches(/^\d{1,10}\..{1,200}\.\d{1,10}$/su, { message: '$property must be the id of a call' })
   after?: string;
+
+  @ApiPropertyOptional({ type: 'integer', minimum: 0, maximum: maxCallNumber, description: 'The calls of this step.' })
+  @ValidateIf((query: CallsQuery) => query.step !== undefined)
+  @WholeNumber()
+  @IsInt()
+  @Min(0)
+  @Max(maxCallNumber)
+  step?: number;
+
+  @ApiPropertyOptional({ minLength: 1, maxLength: maxCallNameLength, example: 'tool:0', description: 'The calls of this name.' })
+  @ValidateIf((query: CallsQuery) => query.name !== undefined)
+  @Characters(1, maxCallNameLength)
+  name?: string;
+
+  @ApiPropertyOptional({ type: 'boolean', default: false, description: 'Of each call its latest attempt alone.' })
+  @ValidateIf((query: CallsQuery) => query.latest !== undefined)
+  @Transform(({ obj }) => asBoolean((obj as { latest: unknown }).latest))
+  @IsBoolean()
+  latest?: boolean;
 }
 
 export class CancelExecutionBody {

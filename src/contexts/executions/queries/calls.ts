@@ -29,22 +29,23 @@ const columns = `
   c.step, c.name, c.attempt, c.kind, c.safety, c.state, c.late, c.decided, c.failure_category, c.error_id, c.created_at, c.ended_at,
   u.status as usage_status, u.provider, u.model, u.input_tokens, u.output_tokens, u.cached_input_tokens, u.cache_write_tokens, u.reasoning_tokens`;
 
-/** The calls of an execution whose reader's rights were checked, by step, name and attempt. Inputs and results stay sealed where they are. */
-export const listCalls = (tx: ReadTx, executionId: string, page: { readonly after: CallReference | null; readonly limit: number }): Promise<CallRow[]> => {
+/** Of one step, of one name, and of each the latest attempt alone. */
+export type CallFilter = { readonly step: number | null; readonly name: string | null; readonly latest: boolean };
+
+/**
+ * The calls of an execution whose reader's rights were checked, by step, name and attempt: found as its owners find them. Inputs and results stay
+ * sealed where they are.
+ */
+export const listCalls = (tx: ReadTx, executionId: string, filter: CallFilter, page: { readonly after: CallReference | null; readonly limit: number }): Promise<CallRow[]> => {
   const { step, name, attempt } = page.after ?? { step: -1, name: '', attempt: -1 };
   return tx.query<CallRow[]>(
-    `select ${columns} from execution_call c left join usage_entry u using (execution_id, step, name, attempt)
-     where c.execution_id = $1 and (c.step, c.name, c.attempt) > ($2::int, $3::text, $4::int) order by c.step, c.name, c.attempt limit $5`,
-    [executionId, step, name, attempt, page.limit],
+    `select ${columns} from calls_of($1, $6, $7, $8) c left join usage_entry u using (execution_id, step, name, attempt)
+     where (c.step, c.name, c.attempt) > ($2::int, $3::text, $4::int) order by c.step, c.name, c.attempt limit $5`,
+    [executionId, step, name, attempt, page.limit, filter.step, filter.name, filter.latest],
   );
 };
 
 export async function findCallState(tx: ReadTx, executionId: string, { step, name, attempt }: CallReference): Promise<CallState | null> {
-  const [row] = await tx.query<{ state: CallState }[]>(`select state from execution_call where execution_id = $1 and step = $2 and name = $3 and attempt = $4`, [
-    executionId,
-    step,
-    name,
-    attempt,
-  ]);
+  const [row] = await tx.query<{ state: CallState | null }[]>(`select (call_of($1, $2, $3, $4)).state`, [executionId, step, name, attempt]);
   return row?.state ?? null;
 }

@@ -45,6 +45,7 @@ export class ModelStepHandler implements ICommandHandler<ModelStep> {
     const { talk, model, request, step } = question;
     const outcome = await askModel(run, model, request, step);
     if (outcome.kind === 'stopped') return void this.giveUp(run, 'model_stopped', new Error('the model step was stopped by a decision'));
+    if (outcome.kind === 'not-passed') return void this.giveUp(run, outcome.reason, new Error(`the model step was not let out: ${outcome.reason}`));
     if (outcome.kind === 'failed') return run.finish({ ...run.execution.cursor, failure: outcome.failure });
 
     const { result, attempt } = outcome;

@@ -1,0 +1,123 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { protectTable } from './protect-table.js';
+
+/** An identity whose rights were taken away, and since when: what acts with it sends nothing more. There is no way back, a new right is a new identity. */
+const identityRevocation = `
+create table identity_revocation (
+  organization_id uuid not null,
+  identity_id uuid not null,
+  since timestamptz not null default clock_timestamp(),
+  primary key (organization_id, identity_id)
+)`;
+
+/** The calls of an execution: of a step, of a name, or all; the latest attempt of each or every one. Recovery, retries and readers ask here. */
+const callsOf = `
+create function calls_of(p_id uuid, p_step int, p_name text, p_latest boolean) returns setof execution_call language sql stable as $$
+  select c.* from execution_call c where c.execution_id = p_id and (p_step is null or c.step = p_step) and (p_name is null or c.name = p_name)
+    and (not p_latest or not exists (select 1 from execution_call l where l.execution_id = c.execution_id and l.step = c.step and l.name = c.name and l.attempt > c.attempt))
+$$`;
+
+/** One attempt by its id. */
+const callOf = `
+create function call_of(p_id uuid, p_step int, p_name text, p_attempt int) returns execution_call language sql stable as $$
+  select c from execution_call c where c.execution_id = p_id and c.step = p_step and c.name = p_name and c.attempt = p_attempt
+$$`;
+
+/**
+ * Whoever revokes excludes the gates of that identity, and gates each other not: a gate that commits later than a revocation has seen it. No row is
+ * locked, because nearly every identity has none. Locked before heads, so that a revoker may touch the heads of the work that it stops.
+ */
+const revokeIdentity = `
+create function revoke_identity(p_identity uuid) returns boolean language plpgsql as $$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('openbot:identity:' || p_identity, 0));
+  insert into identity_revocation (organization_id, identity_id) values (tenant_organization(), p_identity) on conflict do nothing;
+  return found;
+end $$`;
+
+/** Shares the identities that a batch's gates ask for. With \`p_skip\` it answers the executions of those that somebody is revoking just now. */
+const lockIdentities = `
+create function lock_identities(p_items jsonb, p_skip boolean) returns uuid[] language plpgsql as $$
+declare r record; held uuid[] := '{}';
+begin
+  for r in select c.v->'gate'->>'identity' as identity, array_agg((i.v->>'id')::uuid) as ids
+    from jsonb_array_elements(p_items) i(v) cross join jsonb_array_elements(i.v->'calls') c(v) where c.v->'gate' ? 'identity' group by 1 order by 1
+  loop
+    if not p_skip then perform pg_advisory_xact_lock_shared(hashtextextended('openbot:identity:' || r.identity, 0));
+    elsif not pg_try_advisory_xact_lock_shared(hashtextextended('openbot:identity:' || r.identity, 0)) then held := held || r.ids; end if;
+  end loop;
+  return held;
+end $$`;
+
+/**
+ * The last gate of a call, in the commit that marks it as sending; that commit's fence has asked for the owner, the state and the cancel number. What is
+ * not there refuses nothing: the commit is applied and the call is not let out. Answers the calls as they are to be stored, and why; null is let out.
+ */
+const passGate = `
+create function pass_gate(h execution, p_calls jsonb, out o_calls jsonb, out o_gate jsonb) language plpgsql as $$
+begin
+  o_calls := p_calls;
+  if exists (select 1 from identity_revocation r where r.organization_id = h.organization_id and r.identity_id = h.identity_id) then
+    o_gate := jsonb_build_object('refused', 'identity_revoked');
+    o_calls := (select jsonb_agg(case when v ? 'gate' then v || jsonb_build_object('to', 'abandoned', 'category', o_gate->'refused') else v end) from jsonb_array_elements(p_calls) v);
+  end if;
+end $$`;
+
+/** What the gate of a commit answered that is in already: its answer was lost, the call's row has it. */
+const storedGate = `
+create function stored_gate(p_id uuid, p_calls jsonb) returns jsonb language plpgsql stable as $$
+begin
+  return (select case when c.state = 'abandoned' then jsonb_build_object('refused', c.failure_category) end
+    from jsonb_to_recordset(p_calls) m(step int, name text, attempt int, gate jsonb) cross join lateral call_of(p_id, m.step, m.name, m.attempt) c where m.gate is not null);
+end $$`;
+
+/**
+ * What the outside answered to a sender that owns the work no more, or that no byte was sent. Head first; then a compare-and-set: a decision that was
+ * made stands, and so does what another owner did meanwhile. Stored, it wakes the work and counts usage once; as history it changes no state and wakes
+ * nobody. \`p_call\` is the move that the sender could not commit. Answers \`stored\`, \`history\`, \`already\` or \`gone\`.
+ */
+const lateResult = `
+create function late_result(p_organization uuid, p_project uuid, p_id uuid, p_call jsonb) returns text language plpgsql set app.organization = '' set app.project = '' as $$
+declare h execution; c execution_call; known boolean := p_call->>'to' in ('succeeded', 'failed');
+begin
+  perform set_config('app.organization', p_organization::text, true), set_config('app.project', p_project::text, true);
+  select * into h from execution x where x.id = p_id for no key update;
+  if not found then return 'gone'; end if;
+  c := call_of(p_id, (p_call->>'step')::int, p_call->>'name', (p_call->>'attempt')::int);
+  if c.state is null then return 'gone'; end if;
+  if h.ended_at is null and c.decided is null and c.state in ('sending', 'unknown') then
+    perform commit_calls(jsonb_build_array(jsonb_build_object('id', p_id, 'calls', jsonb_build_array(p_call || '{"move":[]}'))), array[p_id]);
+    if known then update execution_call x set late = true where x.execution_id = p_id and x.step = c.step and x.name = c.name and x.attempt = c.attempt; end if;
+    perform send_signal(p_id, 'call-result', null, null);
+    return 'stored';
+  end if;
+  if c.late or not known or (c.state in ('succeeded', 'failed') and c.decided is null) then return 'already'; end if;
+  perform commit_calls(jsonb_build_array(jsonb_build_object('id', p_id, 'calls',
+    jsonb_build_array((p_call - 'category' - 'error' - case when c.result is null then '' else 'result' end) || jsonb_build_object('move', '[]'::jsonb, 'to', c.state)))), array[p_id]);
+  update execution_call x set late = true, generation = c.generation, ended_at = c.ended_at where x.execution_id = p_id and x.step = c.step and x.name = c.name and x.attempt = c.attempt;
+  return 'history';
+end $$`;
+
+const forTenants = ['calls_of(uuid, int, text, boolean)', 'call_of(uuid, int, text, int)', 'revoke_identity(uuid)'];
+const forWorkers = ['lock_identities(jsonb, boolean)', 'pass_gate(execution, jsonb)', 'stored_gate(uuid, jsonb)', 'late_result(uuid, uuid, uuid, jsonb)'];
+
+export class EngineCalls1764500000080 implements MigrationInterface {
+  async up(q: QueryRunner): Promise<void> {
+    await q.query(identityRevocation);
+    for (const sql of protectTable('identity_revocation', 'organization')) await q.query(sql);
+    for (const sql of [callsOf, callOf, revokeIdentity, lockIdentities, passGate, storedGate, lateResult]) await q.query(sql);
+    for (const [names, role] of [
+      [forTenants, 'openbot_app'],
+      [forWorkers, 'openbot_worker'],
+    ] as const)
+      for (const name of names) {
+        await q.query(`revoke all on function ${name} from public`);
+        await q.query(`grant execute on function ${name} to ${role}`);
+      }
+  }
+
+  async down(q: QueryRunner): Promise<void> {
+    for (const name of [...forTenants, ...forWorkers].reverse()) await q.query(`drop function ${name}`);
+    await q.query(`drop table identity_revocation`);
+  }
+}
