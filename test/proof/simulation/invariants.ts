@@ -55,7 +55,7 @@ select x.id, x.state, x.failure_category, x.cancel_number, x.cursor,
   (select array_agg(e.claim_id || '#' || e.commit_number order by e.sequence) from execution_event e where e.execution_id = x.id and e.claim_id is not null) as commits,
   (select array_agg(e.sequence order by e.sequence) from (select e.sequence, e.created_at, lag(e.created_at) over (order by e.sequence) as before from execution_event e where e.execution_id = x.id) e
     where e.created_at < e.before) as backward,
-  (select jsonb_agg(to_jsonb(c) - 'input' - 'result' || jsonb_build_object('known', c.result is not null)) from execution_call c where c.execution_id = x.id) as calls,
+  (select jsonb_agg(to_jsonb(c) - 'input' - 'result' || jsonb_build_object('known', c.result is not null and not (c.late and c.state = any ('{abandoned,unknown}')))) from execution_call c where c.execution_id = x.id) as calls,
   (select jsonb_agg(jsonb_build_object('step', u.step, 'attempt', u.attempt, 'status', u.status)) from usage_entry u where u.execution_id = x.id) as usage
 from execution x where x.id between $1 and $2`;
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CommandBus } from '@nestjs/cqrs';
 import { Committer, OwnershipLost } from '@engine/committer.js';
 import type { LoadedWork } from '@engine/fiber.js';
+import { LateResults } from '@engine/late-results.js';
 import type { NodeLiveness } from '@engine/node-liveness.js';
 import type { EnginePorts } from '@engine/ports.js';
 import { Runner } from '@engine/runner.js';
@@ -78,6 +79,7 @@ async function holdOffice(process: SimulatedProcess, storage: Storage, deps: Nod
     told: () => undefined,
     reach: () => undefined,
   };
+  const report = (cause: unknown, category: string): void => deps.fault({ category, cause, executionId: null });
   const runner = new Runner(
     {
       pool,
@@ -92,7 +94,8 @@ async function holdOffice(process: SimulatedProcess, storage: Storage, deps: Nod
         const loaded = await storage.query({ name: 'openbot_load', text: 'select load_work($1, $2, $3) as work', values: [context.organizationId, context.projectId, id] });
         return (loaded.rows[0] as { work: LoadedWork }).work;
       },
-      report: (cause, category) => deps.fault({ category, cause, executionId: null }),
+      lateResults: new LateResults({ pool, published: () => undefined, reach: () => undefined, report }),
+      report,
     },
     { slots: 20, leaseMs, graceMs: 1_000 },
   );
