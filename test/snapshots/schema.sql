@@ -291,6 +291,7 @@ table execution_call owner openbot_owner row security forced with (fillfactor=80
   state text not null
     grant select to openbot_engine
   late boolean not null default false
+  on_unknown text
   decided text
     grant select to openbot_engine
   input bytea
@@ -302,7 +303,8 @@ table execution_call owner openbot_owner row security forced with (fillfactor=80
   ended_at timestamp with time zone
 constraint execution_call_decision_known CHECK (decided = ANY ('{stop,retry,result}'::text[]))
 constraint execution_call_pkey PRIMARY KEY (execution_id, step, name, attempt)
-constraint execution_call_safety_known CHECK (safety = ANY ('{repeatable,keyed,unproven}'::text[]))
+constraint execution_call_policy_known CHECK (on_unknown = ANY ('{stop,retry}'::text[]))
+constraint execution_call_safety_known CHECK (safety = ANY ('{repeatable,keyed,reconcilable,unproven}'::text[]))
 constraint execution_call_state_known CHECK (state = ANY ('{intent,sending,succeeded,failed,unknown,abandoned}'::text[]))
 policy execution_call_doctor permissive for select to openbot_engine
   using true
@@ -387,6 +389,16 @@ policy feed_position_tenant permissive for all to openbot_app
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
 grant select to openbot_app;
 grant insert, select, update to openbot_engine;
+
+table identity_revocation owner openbot_owner row security forced
+  organization_id uuid not null
+  identity_id uuid not null
+  since timestamp with time zone not null default clock_timestamp()
+constraint identity_revocation_pkey PRIMARY KEY (organization_id, identity_id)
+policy identity_revocation_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
 
 table master_key_check owner openbot_owner
   master_key_id text not null
@@ -740,6 +752,29 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_app;
 
+CREATE OR REPLACE FUNCTION public.call_of(p_id uuid, p_step integer, p_name text, p_attempt integer)
+ RETURNS execution_call
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select c from execution_call c where c.execution_id = p_id and c.step = p_step and c.name = p_name and c.attempt = p_attempt
+$function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.calls_of(p_id uuid, p_step integer, p_name text, p_latest boolean)
+ RETURNS SETOF execution_call
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select c.* from execution_call c where c.execution_id = p_id and (p_step is null or c.step = p_step) and (p_name is null or c.name = p_name)
+    and (not p_latest or not exists (select 1 from execution_call l where l.execution_id = c.execution_id and l.step = c.step and l.name = c.name and l.attempt > c.attempt))
+$function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
 CREATE OR REPLACE FUNCTION public.claim_executions(p_known text[], p_node text, p_epoch bigint, p_limit integer, p_alone boolean)
  RETURNS TABLE(head execution, claimed_at timestamp with time zone, was_runnable_at timestamp with time zone, was_state text)
  LANGUAGE plpgsql
@@ -768,15 +803,16 @@ owner openbot_engine;
 grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.commit_batch(p_items jsonb, p_skip boolean)
- RETURNS TABLE(o_id uuid, o_outcome text, o_sequence integer)
+ RETURNS TABLE(o_id uuid, o_outcome text, o_sequence integer, o_gate jsonb)
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
  SET "app.organization" TO ''
  SET "app.project" TO ''
 AS $function$
 declare held text[] := case when jsonb_path_exists(p_items, '$[*].feature') then lock_aggregates(p_items, p_skip) end; l record; answered uuid[] := '{}'; t record;
+  revoking uuid[] := case when jsonb_path_exists(p_items, '$[*].calls[*].gate.identity') then lock_identities(p_items, p_skip) else '{}' end;
 begin
-  l := lock_heads(array(select (v->>'id')::uuid from jsonb_array_elements(p_items) v), p_skip);
+  l := lock_heads(array(select (v->>'id')::uuid from jsonb_array_elements(p_items) v where not (v->>'id')::uuid = any (revoking)), p_skip);
   if held is null and cardinality(l.ids) = jsonb_array_length(p_items) and l.organizations[1] = all (l.organizations) and l.projects[1] = all (l.projects) then
     -- One tenant's and whole, as most batches are: nothing has to be sorted out.
     perform set_config('app.organization', l.organizations[1]::text, true), set_config('app.project', l.projects[1]::text, true);
@@ -793,7 +829,7 @@ begin
     return query select * from commit_tenant(t.items, t.ids);
     answered := answered || t.ids;
   end loop;
-  return query select (v->>'id')::uuid, case when p_skip then 'busy' else 'gone' end, null::int from jsonb_array_elements(p_items) v where not (v->>'id')::uuid = any (answered);
+  return query select (v->>'id')::uuid, case when p_skip then 'busy' else 'gone' end, null::int, null::jsonb from jsonb_array_elements(p_items) v where not (v->>'id')::uuid = any (answered);
 end $function$
 
 owner openbot_owner;
@@ -812,16 +848,17 @@ begin
   with call as materialized (
     select x.id, x.organization_id, x.project_id, x.subject_id, x.generation, m.*
     from execution x join jsonb_populate_recordset(null::commit_item, p_items) i on i.id = x.id
-    cross join jsonb_to_recordset(i.calls) m(step int, name text, attempt int, "to" text, move jsonb, kind text, safety text, key text, input text, result text, category text, error uuid, usage jsonb)
+    cross join jsonb_to_recordset(i.calls) m(step int, name text, attempt int, "to" text, move jsonb, kind text, safety text, key text, input text, result text, category text, error uuid, usage jsonb, decided text, unknown text)
     where x.id = any (p_ids)),
   moved as (
     update execution_call c set state = m."to", generation = m.generation, result = coalesce(decode(m.result, 'base64'), c.result),
-      failure_category = coalesce(m.category, c.failure_category), error_id = coalesce(m.error, c.error_id),
+      failure_category = coalesce(m.category, c.failure_category), error_id = coalesce(m.error, c.error_id), decided = coalesce(m.decided, c.decided),
       ended_at = case when m."to" in ('intent', 'sending') then null else clock_timestamp() end
     from call m where c.execution_id = any (p_ids) and m.move is not null and c.execution_id = m.id and c.step = m.step and c.name = m.name and c.attempt = m.attempt),
   made as (
-    insert into execution_call (execution_id, organization_id, project_id, step, name, attempt, generation, kind, safety, provider_key, state, input)
-    select m.id, m.organization_id, m.project_id, m.step, m.name, m.attempt, m.generation, m.kind, m.safety, m.key, m."to", decode(m.input, 'base64') from call m where m.move is null)
+    insert into execution_call (execution_id, organization_id, project_id, step, name, attempt, generation, kind, safety, provider_key, state, on_unknown, input, failure_category, ended_at)
+    select m.id, m.organization_id, m.project_id, m.step, m.name, m.attempt, m.generation, m.kind, m.safety, m.key, m."to", m.unknown, decode(m.input, 'base64'), m.category,
+      case when m."to" in ('intent', 'sending') then null else clock_timestamp() end from call m where m.move is null)
   insert into usage_entry as e (execution_id, step, name, attempt, organization_id, project_id, subject_id, source, provider, model, status,
       input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, estimated_input_tokens)
     select m.id, m.step, m.name, m.attempt, m.organization_id, m.project_id, m.subject_id, u.source, u.provider, u.model, u.status,
@@ -945,10 +982,11 @@ owner openbot_owner;
 grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.commit_tenant(p_items jsonb, p_ids uuid[])
- RETURNS TABLE(o_id uuid, o_outcome text, o_sequence integer)
+ RETURNS TABLE(o_id uuid, o_outcome text, o_sequence integer, o_gate jsonb)
  LANGUAGE plpgsql
 AS $function$
-declare h execution; i commit_item; r record; passed uuid[] := p_ids; applied uuid[] := '{}'; calls boolean := jsonb_path_exists(p_items, '$[*].calls');
+declare h execution; i commit_item; r record; g record; passed uuid[] := p_ids; applied uuid[] := '{}'; calls boolean := jsonb_path_exists(p_items, '$[*].calls');
+  gates boolean := calls and jsonb_path_exists(p_items, '$[*].calls[*].gate');
 begin
   if calls then passed := array(select unnest(p_ids) except select unnest(refused_calls(p_items, p_ids))); end if;
   if jsonb_array_length(p_items) = 1 then
@@ -958,6 +996,10 @@ begin
       applied := array[h.id];
       if i.feature is not null then perform commit_feature(h, i); end if;
       if i.parent is not null and h.ended_at is not null then perform end_child(h, i.notice); end if;
+      if gates then
+        g := pass_gate(h, i.calls);
+        o_gate := g.o_gate; p_items := jsonb_set(p_items, '{0,calls}', g.o_calls);
+      end if;
       o_id := h.id; o_outcome := 'applied'; o_sequence := h.sequence;
       return next;
     end if;
@@ -967,6 +1009,14 @@ begin
       applied := applied || o_id;
       if (r.item).feature is not null then perform commit_feature(r.head, r.item); end if;
       if (r.item).parent is not null and (r.head).ended_at is not null then perform end_child(r.head, (r.item).notice); end if;
+      o_gate := null;
+      if gates and jsonb_path_exists((r.item).calls, '$[*].gate') then
+        g := pass_gate(r.head, (r.item).calls);
+        o_gate := g.o_gate;
+        if o_gate is not null then
+          p_items := (select jsonb_agg(case when v->>'id' = o_id::text then jsonb_set(v, '{calls}', g.o_calls) else v end) from jsonb_array_elements(p_items) v);
+        end if;
+      end if;
       return next;
     end loop;
   end if;
@@ -976,8 +1026,8 @@ begin
     if jsonb_path_exists(p_items, '$[*].children') then perform commit_children(p_items, applied); end if;
   end if;
   if cardinality(applied) < cardinality(p_ids) then
-    for o_id, o_outcome, o_sequence in
-      select l.id, case when x.id is null then 'gone' else coalesce(commit_fence(x, v), 'refused') end, x.sequence
+    for o_id, o_outcome, o_sequence, o_gate in
+      select l.id, case when x.id is null then 'gone' else coalesce(commit_fence(x, v), 'refused') end, x.sequence, case when gates then stored_gate(l.id, v->'calls') end
       from unnest(p_ids) l(id) join jsonb_array_elements(p_items) v on (v->>'id')::uuid = l.id left join (select * from execution y where y.id = any (p_ids)) x on x.id = l.id
       where not l.id = any (applied)
     loop return next; end loop;
@@ -1277,6 +1327,35 @@ AS $function$
 owner openbot_engine;
 grant execute to openbot_owner;
 
+CREATE OR REPLACE FUNCTION public.late_result(p_organization uuid, p_project uuid, p_id uuid, p_call jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET "app.organization" TO ''
+ SET "app.project" TO ''
+AS $function$
+declare h execution; c execution_call; known boolean := p_call->>'to' in ('succeeded', 'failed');
+begin
+  perform set_config('app.organization', p_organization::text, true), set_config('app.project', p_project::text, true);
+  select * into h from execution x where x.id = p_id for no key update;
+  if not found then return 'gone'; end if;
+  c := call_of(p_id, (p_call->>'step')::int, p_call->>'name', (p_call->>'attempt')::int);
+  if c.state is null then return 'gone'; end if;
+  if h.ended_at is null and c.decided is null and c.state in ('sending', 'unknown') then
+    perform commit_calls(jsonb_build_array(jsonb_build_object('id', p_id, 'calls', jsonb_build_array(p_call || '{"move":[]}'))), array[p_id]);
+    if known then update execution_call x set late = true where x.execution_id = p_id and x.step = c.step and x.name = c.name and x.attempt = c.attempt; end if;
+    perform send_signal(p_id, 'call-result', null, null);
+    return 'stored';
+  end if;
+  if c.late or not known or (c.state in ('succeeded', 'failed') and c.decided is null) then return 'already'; end if;
+  perform commit_calls(jsonb_build_array(jsonb_build_object('id', p_id, 'calls',
+    jsonb_build_array((p_call - 'category' - 'error' - case when c.result is null then '' else 'result' end) || jsonb_build_object('move', '[]'::jsonb, 'to', c.state)))), array[p_id]);
+  update execution_call x set late = true, generation = c.generation, ended_at = c.ended_at where x.execution_id = p_id and x.step = c.step and x.name = c.name and x.attempt = c.attempt;
+  return 'history';
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.list_owners()
  RETURNS TABLE(owner text, epoch bigint, held bigint)
  LANGUAGE plpgsql
@@ -1305,7 +1384,7 @@ begin
   select coalesce(jsonb_agg(jsonb_build_object('name', s.name, 'number', s.number, 'body', encode(s.body, 'base64')) order by s.created_at, s.name, s.number), '[]') into found_signals
     from execution_signal s where s.execution_id = p_id and s.consumed is null;
   select coalesce(jsonb_agg(to_jsonb(c) - 'result' - 'input' || jsonb_build_object('result', encode(c.result, 'base64'), 'input', case when c.state = 'sending' then encode(c.input, 'base64') end) order by c.step, c.name), '[]') into found_calls
-    from (select distinct on (y.step, y.name) y.* from execution_call y where y.execution_id = p_id order by y.step, y.name, y.attempt desc) c;
+    from calls_of(p_id, null, null, true) c;
   return jsonb_build_object('head', head, 'signals', found_signals, 'calls', found_calls);
 end $function$
 
@@ -1357,6 +1436,24 @@ end $function$
 owner openbot_engine;
 grant execute to openbot_worker;
 
+CREATE OR REPLACE FUNCTION public.lock_identities(p_items jsonb, p_skip boolean)
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+AS $function$
+declare r record; held uuid[] := '{}';
+begin
+  for r in select c.v->'gate'->>'identity' as identity, array_agg((i.v->>'id')::uuid) as ids
+    from jsonb_array_elements(p_items) i(v) cross join jsonb_array_elements(i.v->'calls') c(v) where c.v->'gate' ? 'identity' group by 1 order by 1
+  loop
+    if not p_skip then perform pg_advisory_xact_lock_shared(hashtextextended('openbot:identity:' || r.identity, 0));
+    elsif not pg_try_advisory_xact_lock_shared(hashtextextended('openbot:identity:' || r.identity, 0)) then held := held || r.ids; end if;
+  end loop;
+  return held;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.make_ready(p_id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1383,6 +1480,21 @@ begin
 end $function$
 
 owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.pass_gate(h execution, p_calls jsonb, OUT o_calls jsonb, OUT o_gate jsonb)
+ RETURNS record
+ LANGUAGE plpgsql
+AS $function$
+begin
+  o_calls := p_calls;
+  if exists (select 1 from identity_revocation r where r.organization_id = h.organization_id and r.identity_id = h.identity_id) then
+    o_gate := jsonb_build_object('refused', 'identity_revoked');
+    o_calls := (select jsonb_agg(case when v ? 'gate' then v || jsonb_build_object('to', 'abandoned', 'category', o_gate->'refused') else v end) from jsonb_array_elements(p_calls) v);
+  end if;
+end $function$
+
+owner openbot_owner;
 grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.read_events(p jsonb)
@@ -1499,6 +1611,19 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_app;
 
+CREATE OR REPLACE FUNCTION public.revoke_identity(p_identity uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('openbot:identity:' || p_identity, 0));
+  insert into identity_revocation (organization_id, identity_id) values (tenant_organization(), p_identity) on conflict do nothing;
+  return found;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
 CREATE OR REPLACE FUNCTION public.send_signal(p_id uuid, p_name text, p_number integer, p_body bytea)
  RETURNS integer
  LANGUAGE plpgsql
@@ -1549,6 +1674,19 @@ begin
 end $function$
 
 owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.stored_gate(p_id uuid, p_calls jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return (select case when c.state = 'abandoned' then jsonb_build_object('refused', c.failure_category) end
+    from jsonb_to_recordset(p_calls) m(step int, name text, attempt int, gate jsonb) cross join lateral call_of(p_id, m.step, m.name, m.attempt) c where m.gate is not null);
+end $function$
+
+owner openbot_owner;
 grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.tenant_organization()
