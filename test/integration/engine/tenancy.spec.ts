@@ -45,6 +45,7 @@ describe('tenancy of the engine', () => {
     `select * from commit_heads('[]', '{}')`,
     `select commit_calls('[]', '{}')`,
     `select consume_signals('[]', '{}')`,
+    `select commit_children('[]', '{}')`,
     `select refused_calls('[]', '{}')`,
     `select lock_aggregates('[]', false)`,
     `select * from node`,
