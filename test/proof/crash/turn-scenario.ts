@@ -1,5 +1,6 @@
 import { fromPublicId } from '@platform/ids/typeid.js';
 import type { RecordedRequest, ScriptedAnswer } from '@test/support/scripted-provider.js';
+import { sealingOf } from '@test/support/engine.js';
 import { encryptionKey } from '@test/support/server-process.js';
 import { accepted, eventsOf, openServerWorld, scriptedModel, textOf, type Receipt } from '../../recovery/server/server-world.js';
 import type { Scenario } from './lane.js';
@@ -8,6 +9,8 @@ import { startProgramWorker } from './worker.js';
 /** What is left of a turn when it is over, as its author and the store see it. */
 export type TurnPortrait = {
   readonly execution: string;
+  /** Why it failed, as the operator would read it; null for what did not. */
+  readonly cause: string | null;
   readonly states: readonly string[];
   readonly items: readonly string[];
   /** By step: what the attempt that counted said. */
@@ -52,6 +55,13 @@ export async function openTurnScenario(node: string): Promise<Scenario<TurnPortr
     return id;
   }
 
+  async function causeOf(id: string): Promise<string> {
+    const [record] = await world.rows(`select id, organization_id, category, cause from error_record where execution_id = $1 order by created_at limit 1`, [id]);
+    if (!record) return 'no error record';
+    const key = await sealingOf(world.database).keyOf(record.organization_id);
+    return `${record.category}: ${key.open({ table: 'error_record', record: record.id }, record.cause).toString('utf8')}`;
+  }
+
   async function portrait(id: string): Promise<TurnPortrait> {
     const receipt = receipts.get(id) as Receipt;
     const [execution, events, turn, items, list] = await Promise.all([
@@ -72,6 +82,7 @@ export async function openTurnScenario(node: string): Promise<Scenario<TurnPortr
     }
     return {
       execution: execution.state,
+      cause: execution.failure && (await causeOf(id)),
       states: events.flatMap(({ body }) => (body._tag === 'State' ? [body.state] : [])),
       items: items.items.map(({ seq, content }: { seq: number; content: Content }) => `${seq} ${content.type} ${textOf(content) || content.arguments || content.output}`),
       texts,
@@ -79,7 +90,7 @@ export async function openTurnScenario(node: string): Promise<Scenario<TurnPortr
       todos: { ...list, updatedAt: undefined },
       usage: entries.map(({ step, name, input_tokens, output_tokens }) => `${step}:${name} ${input_tokens}/${output_tokens}`),
       calls: calls.map(({ step, name, state }) => `${step}:${name} ${state}`),
-      turn: turn.status._tag ?? turn.status,
+      turn: turn.turn.status._tag,
       gapless: events.every(({ sequence }, index) => sequence === index + 1),
     };
   }
