@@ -6,7 +6,7 @@ import type { PlantedBug } from './planted-bugs.js';
 import { Sessions } from './sessions.js';
 
 /** A database of its own with the connections of one world: worlds of a lane run one after another. */
-export type Lane = { readonly sessions: Sessions; readonly superuser: Pool; runs: number; close(): Promise<void> };
+export type Lane = { readonly sessions: Sessions; readonly superuser: Pool; readonly bug: PlantedBug | null; runs: number; close(): Promise<void> };
 
 /** With a bug in its functions, or as it is. */
 export async function openLane(bug: PlantedBug | null = null, connections = 4): Promise<Lane> {
@@ -18,6 +18,7 @@ export async function openLane(bug: PlantedBug | null = null, connections = 4): 
   return {
     sessions,
     superuser,
+    bug,
     runs: 0,
     close: async () => {
       await sessions.end();

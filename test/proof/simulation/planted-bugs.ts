@@ -5,6 +5,8 @@ export type PlantedBug = {
   /** What goes wrong with it, in one line. */
   readonly because: string;
   readonly edits: readonly Edit[];
+  /** A rule of the client that is broken instead, where a function is one turn and nothing comes between its statements. */
+  readonly rule?: 'signals before the counter';
   /** Statements around the edits. */
   readonly also?: readonly string[];
 };
@@ -55,7 +57,8 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'signals read before the counter',
     because: 'a counter that is newer than the signals beside it says that all of them were read',
-    edits: [{ of: 'load_work', from: /(select jsonb_build_object\('state'[\s\S]*?from execution x where x\.id = p_id;)([\s\S]*?)(return jsonb_build_object)/i, to: '$2 $1 $3' }],
+    edits: [],
+    rule: 'signals before the counter',
   },
   {
     name: 'heads locked the other way round',
@@ -89,5 +92,20 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'sequences from the log instead of the head',
     because: 'the log of a head that somebody else moves is not the head',
     edits: [{ of: 'append_event', from: 'set sequence = x.sequence + 1', to: 'set sequence = x.sequence + 2' }],
+  },
+  {
+    name: 'a feed whose counter nobody locks',
+    because: 'two who number at once give one position twice, or read what the other has just taken',
+    edits: [{ of: 'sequence_feed', from: 'order by f.organization_id, f.project_id for no key update', to: 'order by f.organization_id, f.project_id' }],
+  },
+  {
+    name: 'an end that does not ask for its children',
+    because: 'what is attached outlives its parent',
+    edits: [{ of: 'fence_holds', from: 'h.open_children = 0 and ', to: '' }],
+  },
+  {
+    name: 'children that are not counted',
+    because: 'no read of another row may decide an end',
+    edits: [{ of: 'end_child', from: 'open_children - 1', to: 'open_children' }],
   },
 ];

@@ -24,6 +24,7 @@ export class Stage {
   readonly random: () => number;
   private readonly run: number;
   private admitted = 0;
+  private probes = 0;
   private open = 0;
   private failed: unknown = null;
 
@@ -40,12 +41,18 @@ export class Stage {
 
   id = (index: number): string => `${this.run.toString(16).padStart(8, '0')}-0000-4000-8000-${index.toString(16).padStart(12, '0')}`;
 
+  /** An aggregate. */
+  async probe(): Promise<string> {
+    const id = this.id(0xc00 + (this.probes += 1));
+    await this.ask('insert into probe (id, organization_id, project_id) values ($1, $2, $3)', [id, this.tenant.organizationId, this.tenant.projectId]);
+    return id;
+  }
+
   /** Work that is ready, with a probe that counts its rows. Prepared: nothing of it is a turn. */
   async admit(more: object = {}): Promise<string> {
     const id = this.id((this.admitted += 1));
-    const probe = this.id(0xc00 + this.admitted);
+    const probe = await this.probe();
     const { organizationId: organization, projectId: project } = this.tenant;
-    await this.ask('insert into probe (id, organization_id, project_id) values ($1, $2, $3)', [probe, organization, project]);
     await this.ask('select admit_executions($1::jsonb)', [
       JSON.stringify([{ id, organization, project, workflow: `scene${this.run}`, version: 1, cursor: {}, subject: probe, ready: true, ...more }]),
     ]);
@@ -102,9 +109,15 @@ export class Stage {
       await this.scheduler.advance(once && !happened ? [{ label: once.label, weight: 4, take }] : []);
       if (this.failed) break;
     }
-    if (this.failed) throw this.failed instanceof Error ? this.failed : new Error('an actor failed', { cause: this.failed });
+    if (this.failed) throw asViolation(this.failed);
     await checkPicture(this.lane.sessions.observer, [this.id(0), this.id(0xffff)]);
   }
+}
+
+/** What the database refuses is no turn of a scene: every statement of an actor is one that may be sent. */
+function asViolation(failed: unknown): unknown {
+  const { code, message } = failed as { code?: unknown; message?: unknown };
+  return typeof code === 'string' && !(failed instanceof Violation) ? new Violation('no statement fails', `${code} ${String(message)}`) : failed;
 }
 
 /** What a scene expects; the value is part of the report. */
@@ -124,7 +137,7 @@ export async function untilAnswered<T>(work: () => Promise<T>): Promise<T> {
 }
 
 export async function playScene(lane: Lane, scene: Scene, seed: number): Promise<void> {
-  const stage = new Stage(lane, seed, { cut: 0.8, lost: 0.1, delayed: 0.1, ...scene.weather });
+  const stage = new Stage(lane, seed, { cut: 0.8, split: 0.15, lost: 0.1, delayed: 0.1, ...scene.weather });
   try {
     await scene.play(stage);
   } catch (error) {

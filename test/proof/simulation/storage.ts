@@ -8,7 +8,7 @@ import type { Settled, Statement } from './sessions.js';
 import type { SimulatedProcess } from './virtual-time.js';
 
 /** How often what goes wrong: probabilities for each statement. */
-export type Weather = { cut: number; lost: number; delayed: number };
+export type Weather = { cut: number; /** BEGIN leaves alone. */ split: number; lost: number; delayed: number };
 
 /** What a process can know of a connection that broke. */
 const connectionLost = (): Error => Object.assign(new Error('Connection terminated unexpectedly'), { code: 'ECONNRESET' });
@@ -94,7 +94,7 @@ export class Storage {
 
   /** BEGIN and what follows it mostly leave together; what happens between them moves only the instant that the transaction calls now. */
   private async first(transaction: Transaction, opens: string, statement: Statement, label: string): Promise<Settled> {
-    if (!this.scheduler.chance(0.15)) return this.scheduler.step(transaction, 'statement', { ...statement, opens }, label);
+    if (!this.scheduler.chance(this.weather.split)) return this.scheduler.step(transaction, 'statement', { ...statement, opens }, label);
     await this.scheduler.step(transaction, 'statement', { text: opens }, `${label} begin`);
     return this.scheduler.step(transaction, 'statement', statement, label);
   }

@@ -42,7 +42,7 @@ export class World {
     this.run = lane.runs += 1;
     this.scheduler = new Scheduler(lane.sessions, this.random);
     const pick = <T>(...from: T[]): T => from[Math.floor(this.random() * from.length)]!;
-    this.weather = { cut: pick(0.2, 0.5, 0.8), lost: pick(0, 0.02, 0.06), delayed: pick(0, 0.02, 0.05) };
+    this.weather = { cut: pick(0.2, 0.5, 0.8), split: 0.15, lost: pick(0, 0.02, 0.06), delayed: pick(0, 0.02, 0.05) };
     this.storm = pick(0, 0.01, 0.03);
     const breaks = pick(0, 0.1, 0.3);
     this.outside = new Outside(this.random, () => (this.calm ? 0 : breaks));
