@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { compileFunction } from 'node:vm';
 import * as nest from '@nestjs/common';
-import * as cqrs from '@nestjs/cqrs';
+import { CommandHandler } from '@nestjs/cqrs';
 import { transformSync } from '@swc/core';
 import { Pool } from 'pg';
 import * as result from '@domain/result.js';
@@ -12,7 +12,7 @@ import { openTestDatabase, type TestDatabase } from '@test/support/database.js';
 import { admit, newTenant, rowsOf, signal, startEngine, type EngineHarness } from '@test/support/engine.js';
 import { eventually } from '@test/support/eventually.js';
 
-const modules: Readonly<Record<string, unknown>> = { '@nestjs/common': nest, '@nestjs/cqrs': cqrs, '@domain/result.js': result, '@engine/saga.js': saga };
+const modules: Readonly<Record<string, unknown>> = { '@nestjs/common': nest, '@nestjs/cqrs': { CommandHandler }, '@domain/result.js': result, '@engine/saga.js': saga };
 const readme = readFileSync(join(__dirname, '../../../libs/engine/README.md'), 'utf8');
 const blockOf = (language: string): string => new RegExp('```' + language + '\n(.*?)```', 's').exec(readme)?.[1] ?? '';
 const lists = (text: string): string[][] => [...text.matchAll(/'\{([a-z_,]+)\}'/g)].map(([, list = '']) => list.split(',').sort());
@@ -55,7 +55,7 @@ describe('the workflow of the README', () => {
     const parser = { syntax: 'typescript', decorators: true } as const;
     const jsc = { target: 'es2023', parser, transform: { legacyDecorator: true, decoratorMetadata: true }, keepClassNames: true } as const;
     const { code } = transformSync(source, { swcrc: false, configFile: false, jsc, module: { type: 'commonjs' } });
-    const exported: Record<string, Type> = {};
+    const exported: Record<string, nest.Type> = {};
     // Its metadata must be where Nest looks for it: in the globals of the tests.
     compileFunction(code, ['require', 'exports', 'Reflect'])((name: string) => modules[name], exported, Reflect);
     const bank: Bank = {
