@@ -91,6 +91,7 @@ create table execution_call (
   state text not null,
   late boolean not null default false,
   on_unknown text,
+  limited boolean not null default false,
   decided text,
   input bytea,
   result bytea,

@@ -46,7 +46,7 @@ end $$`;
 /** What a commit \`i\` changes of its head \`x\`. */
 const moves = `commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = 0,
       owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
-      runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
+      runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until when 'park' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
       ended_at = case when i."do" = 'end' then clock_timestamp() end, ending = coalesce(x.ending, i.ending),
       failure_category = coalesce(i.category, x.failure_category), error_id = coalesce(i.error, x.error_id)`;
 
@@ -102,7 +102,7 @@ begin
   with call as materialized (
     select x.id, x.organization_id, x.project_id, x.subject_id, x.generation, m.*
     from execution x join jsonb_populate_recordset(null::commit_item, p_items) i on i.id = x.id
-    cross join jsonb_to_recordset(i.calls) m(step int, name text, attempt int, "to" text, move jsonb, kind text, safety text, key text, input text, result text, category text, error uuid, usage jsonb, decided text, unknown text)
+    cross join jsonb_to_recordset(i.calls) m(step int, name text, attempt int, "to" text, move jsonb, kind text, safety text, key text, input text, result text, category text, error uuid, usage jsonb, decided text, unknown text, limited boolean)
     where x.id = any (p_ids)),
   moved as (
     update execution_call c set state = m."to", generation = m.generation, result = coalesce(decode(m.result, 'base64'), c.result),
@@ -110,8 +110,8 @@ begin
       ended_at = case when m."to" in ('intent', 'sending') then null else clock_timestamp() end
     from call m where c.execution_id = any (p_ids) and m.move is not null and c.execution_id = m.id and c.step = m.step and c.name = m.name and c.attempt = m.attempt),
   made as (
-    insert into execution_call (execution_id, organization_id, project_id, step, name, attempt, generation, kind, safety, provider_key, state, on_unknown, input, failure_category, ended_at)
-    select m.id, m.organization_id, m.project_id, m.step, m.name, m.attempt, m.generation, m.kind, m.safety, m.key, m."to", m.unknown, decode(m.input, 'base64'), m.category,
+    insert into execution_call (execution_id, organization_id, project_id, step, name, attempt, generation, kind, safety, provider_key, state, on_unknown, limited, input, failure_category, ended_at)
+    select m.id, m.organization_id, m.project_id, m.step, m.name, m.attempt, m.generation, m.kind, m.safety, m.key, m."to", m.unknown, coalesce(m.limited, false), decode(m.input, 'base64'), m.category,
       case when m."to" in ('intent', 'sending') then null else clock_timestamp() end from call m where m.move is null)
   insert into usage_entry as e (execution_id, step, name, attempt, organization_id, project_id, subject_id, source, provider, model, status,
       input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, estimated_input_tokens)
@@ -190,6 +190,7 @@ begin
   end if;
   if cardinality(applied) > 0 then
     if calls then perform commit_calls(p_items, applied); end if;
+    if calls and jsonb_path_exists(p_items, '$[*].calls[*].limited') then perform release_limits(p_items, applied); end if;
     if jsonb_path_exists(p_items, '$[*].consume') then perform consume_signals(p_items, applied); end if;
     if jsonb_path_exists(p_items, '$[*].children') then perform commit_children(p_items, applied); end if;
   end if;

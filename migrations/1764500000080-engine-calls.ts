@@ -55,11 +55,18 @@ end $$`;
  */
 const passGate = `
 create function pass_gate(h execution, p_calls jsonb, out o_calls jsonb, out o_gate jsonb) language plpgsql as $$
+declare limited jsonb := jsonb_path_query_first(p_calls, '$[*] ? (exists(@.gate.permit) || exists(@.gate.tokens))');
 begin
   o_calls := p_calls;
   if exists (select 1 from identity_revocation r where r.organization_id = h.organization_id and r.identity_id = h.identity_id) then
     o_gate := jsonb_build_object('refused', 'identity_revoked');
-    o_calls := (select jsonb_agg(case when v ? 'gate' then v || jsonb_build_object('to', 'abandoned', 'category', o_gate->'refused') else v end) from jsonb_array_elements(p_calls) v);
+  elsif limited is not null then
+    o_gate := pass_limits(h, limited);
+  end if;
+  if o_gate ? 'refused' then
+    o_calls := (select jsonb_agg(case when v ? 'gate' then v || jsonb_build_object('to', 'abandoned', 'category', o_gate->'refused', 'unsent', true) else v end) from jsonb_array_elements(p_calls) v);
+  elsif o_gate ? 'waits' then
+    o_calls := (select jsonb_agg(case when v ? 'gate' then v || '{"to": "intent"}' else v end) from jsonb_array_elements(p_calls) v);
   end if;
 end $$`;
 
@@ -67,7 +74,9 @@ end $$`;
 const storedGate = `
 create function stored_gate(p_id uuid, p_calls jsonb) returns jsonb language plpgsql stable as $$
 begin
-  return (select case when c.state = 'abandoned' then jsonb_build_object('refused', c.failure_category) end
+  return (select case c.state when 'abandoned' then jsonb_build_object('refused', c.failure_category)
+      when 'intent' then jsonb_build_object('waits', true, 'until', (select r.ready_at from token_reservation r join permit p using (execution_id, step, name, attempt)
+        where r.execution_id = p_id and r.step = m.step and r.name = m.name and r.attempt = m.attempt and p.state = 'held')) end
     from jsonb_to_recordset(p_calls) m(step int, name text, attempt int, gate jsonb) cross join lateral call_of(p_id, m.step, m.name, m.attempt) c where m.gate is not null);
 end $$`;
 
@@ -85,8 +94,11 @@ begin
   if not found then return 'gone'; end if;
   c := call_of(p_id, (p_call->>'step')::int, p_call->>'name', (p_call->>'attempt')::int);
   if c.state is null then return 'gone'; end if;
+  -- Whatever becomes of it: nothing of this call is outside any more.
+  if known then update permit p set state = 'freed', expires_at = null where p.execution_id = p_id and p.step = c.step and p.name = c.name and p.attempt = c.attempt; end if;
   if h.ended_at is null and c.decided is null and c.state in ('sending', 'unknown') then
     perform commit_calls(jsonb_build_array(jsonb_build_object('id', p_id, 'calls', jsonb_build_array(p_call || '{"move":[]}'))), array[p_id]);
+    perform release_limits(jsonb_build_array(jsonb_build_object('id', p_id, 'calls', jsonb_build_array(p_call))), array[p_id]);
     if known then update execution_call x set late = true where x.execution_id = p_id and x.step = c.step and x.name = c.name and x.attempt = c.attempt; end if;
     perform send_signal(p_id, 'call-result', null, null);
     return 'stored';

@@ -27,6 +27,8 @@ const exceptions: Exceptions = {
     product_event_inbox: 'The sequencer takes what was told in every project.',
     feed_position: 'The sequencer counts on in every project.',
     product_event: 'The sequencer writes what it numbered in every project; it reads none of it.',
+    call_limit: 'Whoever has let a place go lets the next in, in the limits of every tenant, through one function.',
+    permit: 'The places of those limits, and the work that waits for them.',
     chat: 'A batch of commits locks the chats of several tenants in one order.',
   },
 };

@@ -13,6 +13,8 @@ export type StoredCall = {
   readonly late: boolean;
   /** The decision that was saved with the call for the case that its result is lost; `null` asks a person. */
   readonly on_unknown: 'stop' | 'retry' | null;
+  /** Whether it takes part in shared limits. */
+  readonly limited: boolean;
   readonly decided: 'stop' | 'retry' | 'result' | null;
   readonly result: string | null;
   /** Of an open call alone: what it was saved with. */
@@ -34,6 +36,13 @@ export type SavedInput = { readonly input: unknown; readonly lostUsage: CallUsag
 
 /** A call's result is unknown and may not be repeated: the execution waits for a decision. */
 export class OutcomeUnknown extends Error {}
+
+/** A call has to wait for its place, or until an instant for its tokens: its work waits, owned by nobody. */
+export class CallWaits extends Error {
+  constructor(readonly until: Date | null) {
+    super('a call waits for its limit');
+  }
+}
 
 type Named = { readonly step: number; readonly name: string; readonly attempt: number };
 

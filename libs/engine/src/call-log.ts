@@ -1,18 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { askProvider, pauseMs } from './ask-provider.js';
-import { CallSeals, nameFields, nameOf, OutcomeUnknown, providerKeyOf, type Entry, type StoredCall } from './call-entry.js';
+import { CallSeals, CallWaits, nameFields, nameOf, OutcomeUnknown, providerKeyOf, type Entry, type StoredCall } from './call-entry.js';
 import type { CallOutcome, CallSpec, GateRefusal, SendContext } from './calls.js';
-import type { WireCall, WireGate, WireMove } from './commit-item.js';
+import type { GateAnswer, WireCall, WireGate, WireMove } from './commit-item.js';
 import type { ExecutionWriter } from './execution-writer.js';
 import type { EnginePorts } from './ports.js';
 import type { OrganizationKey } from './sealing.js';
 import { openSend } from './send-signal.js';
 
-export { OutcomeUnknown, type StoredCall } from './call-entry.js';
+export { CallWaits, OutcomeUnknown, type StoredCall } from './call-entry.js';
 
 type Send<T> = (context: SendContext) => Promise<T>;
 type Opened = { readonly kind: 'open'; readonly entry: Entry } | { readonly kind: 'not-passed'; readonly reason: GateRefusal; readonly attempt: number };
-type More = Pick<WireMove, 'result' | 'category' | 'error' | 'usage' | 'decided' | 'unsent'>;
+type More = Pick<WireMove, 'result' | 'category' | 'error' | 'usage' | 'decided' | 'unsent' | 'used'>;
+
+/** How long a call may hold its place where it says nothing else. */
+const permitTimeoutMs = 60_000;
+const timeoutOf = (spec: Pick<CallSpec<unknown>, 'timeoutMs' | 'permit'>): number | undefined => spec.timeoutMs ?? (spec.permit ? permitTimeoutMs : undefined);
 
 /** The outside calls of one owned execution: latest attempt of each, and the only way to send. */
 export class CallLog {
@@ -86,7 +90,7 @@ export class CallLog {
   }
 
   private async open<T>(spec: CallSpec<T>, previous: Entry | undefined): Promise<Opened> {
-    if (previous?.state === 'intent') return this.passGate(previous);
+    if (previous?.state === 'intent') return this.passGate(previous, spec);
     // An earlier attempt that nobody can finish any more: its usage is unknown, never zero.
     if (previous?.state === 'sending') this.move(previous, 'abandoned', spec.lostUsage ? { usage: spec.lostUsage } : {});
     // Nothing but a policy stands between this owner's own attempts: they are no hot loop.
@@ -102,13 +106,14 @@ export class CallLog {
       to: entry.state,
       ...this.seals.sealInput(entry, spec.input, spec.lostUsage),
       ...(unknown ? { unknown } : {}),
-      ...(sends ? this.askOfGate() : {}),
+      ...(entry.limited ? { limited: true } : {}),
+      ...(sends ? this.askOfGate(spec) : {}),
     };
     const answer = await this.writer.write({ calls: [opened] });
     this.latest.set(nameOf(spec), entry);
-    if (answer) return this.notPassed(entry, answer.refused);
+    if (answer) return this.notPassed(entry, answer);
     this.ports.reach(`call:${entry.state}`);
-    return sends ? { kind: 'open', entry } : this.passGate(entry);
+    return sends ? this.opened(entry) : this.passGate(entry, spec);
   }
 
   private newEntry<T>(spec: CallSpec<T>, attempt: number): Entry {
@@ -122,6 +127,7 @@ export class CallLog {
       safety,
       state: safety === 'unproven' || safety === 'reconcilable' ? 'intent' : 'sending',
       late: false,
+      limited: spec.permit !== undefined || spec.tokens !== undefined,
       on_unknown: onUnknown === 'stop' || onUnknown === 'retry' ? onUnknown : null,
       decided: null,
       result: null,
@@ -134,22 +140,42 @@ export class CallLog {
    * The last gate: a numbered commit that names the owner, the state, the cancel number and the identity, so that an accepted cancel and a removed right
    * precede every later send, on any node.
    */
-  private async passGate(entry: Entry): Promise<Opened> {
-    const gate: WireMove = { ...nameFields(entry), move: ['intent'], to: 'sending', ...this.askOfGate() };
+  private async passGate<T>(entry: Entry, spec: CallSpec<T>): Promise<Opened> {
+    const gate: WireMove = { ...nameFields(entry), move: ['intent'], to: 'sending', ...this.askOfGate(spec) };
     const answer = await this.writer.write({ calls: [gate] });
     entry.own = true;
-    if (answer) return this.notPassed(entry, answer.refused);
+    if (answer) return this.notPassed(entry, answer);
     entry.state = 'sending';
     this.ports.reach('call:sending');
+    return this.opened(entry);
+  }
+
+  private opened(entry: Entry): Opened {
+    if (entry.limited) this.ports.reach('permit:taken');
     return { kind: 'open', entry };
   }
 
-  private askOfGate(): { gate?: WireGate } {
+  private askOfGate<T>(spec: CallSpec<T>): { gate?: WireGate } {
     const { identityId } = this.writer.head;
-    return identityId === null ? {} : { gate: { identity: identityId } };
+    const { permit, tokens } = spec;
+    if (identityId === null && !permit && !tokens) return {};
+    return {
+      gate: {
+        ...(identityId === null ? {} : { identity: identityId }),
+        ...(permit ? { permit: { ...permit, timeoutMs: timeoutOf(spec) ?? permitTimeoutMs } } : {}),
+        ...(tokens ? { tokens: { bucket: tokens.bucket, amount: tokens.amount, capacity: tokens.capacity, refillPerSecond: tokens.refillPerSecond } } : {}),
+      },
+    };
   }
 
-  private notPassed(entry: Entry, reason: GateRefusal): Opened {
+  /** What may come back makes the work wait: the call stays an intent, and asks again. */
+  private notPassed(entry: Entry, answer: GateAnswer): Opened {
+    if ('waits' in answer) {
+      entry.state = 'intent';
+      this.ports.reach('permit:waits');
+      throw new CallWaits(answer.until ? new Date(answer.until) : null);
+    }
+    const { refused: reason } = answer;
     entry.state = 'abandoned';
     this.ports.reach('call:not-passed');
     return { kind: 'not-passed', reason, attempt: entry.attempt };
@@ -164,7 +190,7 @@ export class CallLog {
       throw error;
     }
     this.ports.reach('call:before-send');
-    const sending = openSend(this.gate(), spec.safety, spec.timeoutMs);
+    const sending = openSend(this.gate(), spec.safety, timeoutOf(spec));
     let result: T;
     try {
       result = await send({ attempt: entry.attempt, providerKey: providerKeyOf(this.executionId, entry), signal: sending.signal });
@@ -180,7 +206,12 @@ export class CallLog {
 
   private save<T>(entry: Entry, spec: CallSpec<T>, result: T): void {
     const sealed = this.seals.sealResult(entry, spec.keep ? spec.keep(result) : result);
-    this.move(entry, spec.failed?.(result) ? 'failed' : 'succeeded', { result: sealed, ...(spec.usage ? { usage: spec.usage(result) } : {}) });
+    const used = spec.tokens?.used?.(result);
+    this.move(entry, spec.failed?.(result) ? 'failed' : 'succeeded', {
+      result: sealed,
+      ...(spec.usage ? { usage: spec.usage(result) } : {}),
+      ...(used === undefined ? {} : { used }),
+    });
     entry.result = sealed;
     entry.own = true;
   }
@@ -225,7 +256,7 @@ export class CallLog {
   }
 
   private move(entry: Entry, to: Entry['state'], more: More = {}): void {
-    this.writer.addCall({ ...nameFields(entry), move: [entry.state], to, ...more });
+    this.writer.addCall({ ...nameFields(entry), move: [entry.state], to, ...(entry.limited ? { limited: true } : {}), ...more });
     entry.state = to;
   }
 }

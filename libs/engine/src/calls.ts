@@ -49,15 +49,29 @@ export type CallSpec<T> = {
    * without a result, `retry` sends it again, which the feature says is harmless. Default `ask`.
    */
   readonly onUnknown?: 'ask' | 'stop' | 'retry';
-  /** How long a send may take: then its signal aborts. Default: as long as the work. */
+  /** How long a send may take: then its signal aborts. Default: a minute with a permit, else as long as the work. */
   readonly timeoutMs?: number;
+  readonly permit?: CallPermit;
+  readonly tokens?: CallTokens<T>;
+};
+
+/** A shared limit of the organization: at most `size` calls of its name are outside at once, over all nodes. A call waits for its place in order. */
+export type CallPermit = { readonly limit: string; readonly size: number };
+
+/** A shared bucket of the organization that fills up by the database's clock. `used` says of a result what the call took in truth; the rest goes back. */
+export type CallTokens<T> = {
+  readonly bucket: string;
+  readonly amount: number;
+  readonly capacity: number;
+  readonly refillPerSecond: number;
+  readonly used?: (result: T) => number;
 };
 
 /** What the sender needs: the attempt that it is, the key to repeat with, and the gate's signal. */
 export type SendContext = { readonly attempt: number; readonly providerKey: string; readonly signal: AbortSignal };
 
 /** Why a call was not let out: nothing was sent. */
-export type GateRefusal = 'identity_revoked';
+export type GateRefusal = 'identity_revoked' | 'exceeds_bucket';
 
 /**
  * `replayed`: the saved result of an earlier owner, or one that the provider was asked for; nothing was sent now. `stopped`: a decision said that the

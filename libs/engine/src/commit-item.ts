@@ -1,14 +1,18 @@
 import type { EndState, ExecutionState } from '@domain/executions/state.js';
-import type { CallSafety, CallUsage, GateRefusal } from './calls.js';
+import type { CallPermit, CallSafety, CallTokens, CallUsage, GateRefusal } from './calls.js';
 
-/** What happens to the ownership with a commit: kept, released until a signal or `until`, handed over at once, or over. */
-export type Release = 'keep' | 'wait' | 'yield' | 'end';
+/** What happens to the ownership with a commit: kept, released until a signal or `until`, the same without a wait of the saga's own, handed over at once, or over. */
+export type Release = 'keep' | 'wait' | 'park' | 'yield' | 'end';
 
 export type WireEvent = { readonly t: string; readonly step?: number; readonly attempt?: number; readonly state?: string; readonly b?: string };
 
 type CallName = { readonly step: number; readonly name: string; readonly attempt: number };
 /** What the last gate asks for in the commit that marks a call as sending. */
-export type WireGate = { readonly identity?: string };
+export type WireGate = {
+  readonly identity?: string;
+  readonly permit?: CallPermit & { readonly timeoutMs: number };
+  readonly tokens?: Omit<CallTokens<never>, 'used'>;
+};
 export type WireMove = CallName & {
   readonly to: string;
   readonly move: readonly string[];
@@ -20,6 +24,10 @@ export type WireMove = CallName & {
   readonly decided?: 'stop' | 'retry';
   /** The owner knows that no byte was sent. */
   readonly unsent?: true;
+  /** Limits are held for the call: its end gives them back. */
+  readonly limited?: true;
+  /** Of the tokens that it reserved. */
+  readonly used?: number;
   readonly gate?: WireGate;
 };
 /** A new call, or a compare-and-set move of one that is there; a move that does not match refuses the whole commit. */
@@ -32,12 +40,13 @@ export type WireCall =
       readonly key: string;
       readonly input?: string;
       readonly unknown?: 'stop' | 'retry';
+      readonly limited?: true;
       readonly gate?: WireGate;
     })
   | WireMove;
 
-/** Why the gate of an applied commit did not let its call out. */
-export type GateAnswer = { readonly refused: GateRefusal };
+/** Why the gate of an applied commit did not let its call out: never, or not yet. */
+export type GateAnswer = { readonly refused: GateRefusal } | { readonly waits: true; readonly until?: string | null };
 
 /** A child that a commit admits. Its parent, tenant and member are those of the fenced head. */
 export type WireChild = {

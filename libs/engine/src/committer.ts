@@ -40,7 +40,9 @@ export class Committer {
     this.counts.items += 1;
     return new Promise((resolve, reject) => {
       const waiting = { id: item.id, bytes, resolve, reject };
-      if (this.grouped) this.lanes.push(waiting);
+      // Who holds a limit while others wait for theirs would lock limits in the order of a batch: those go alone.
+      const limited = item.calls?.some(({ gate }) => gate?.permit ?? gate?.tokens);
+      if (this.grouped && !limited) this.lanes.push(waiting);
       else void this.sendAlone(waiting);
     });
   }

@@ -8,6 +8,7 @@ import type { LoadedWork } from './fiber.js';
 import type { Head } from './head.js';
 import { LateResults } from './late-results.js';
 import { NodeLiveness, NodeNameTaken, type LossReason } from './node-liveness.js';
+import { Places } from './places.js';
 import { Runner, type RunnerOptions } from './runner.js';
 import type { Sealing } from './sealing.js';
 import type { WakeChannel } from './wake-channel.js';
@@ -46,6 +47,7 @@ export class Engine {
   committer: Committer | null = null;
   /** Outlives every epoch: what an old one's senders know is handed in by the process. */
   private readonly lateResults: LateResults;
+  private readonly places: Places;
 
   constructor(
     private readonly host: EngineHost,
@@ -53,6 +55,7 @@ export class Engine {
   ) {
     const { pool, report, reach } = host;
     this.sequencer = new FeedSequencer({ pool, report, reach, numbered: (projects) => this.tell(projects) });
+    this.places = new Places({ pool, report, reach, woken: (ids) => host.wake.publish(ids) });
     this.lateResults = new LateResults({ pool, report, reach, published: (id) => this.publish(id) });
   }
 
@@ -120,6 +123,7 @@ export class Engine {
         host.reach('feed:told');
         this.sequencer.look();
       },
+      placesFreed: () => void this.places.serve(),
     };
     const runner = new Runner(
       {
@@ -133,6 +137,7 @@ export class Engine {
         sagaOf: (name) => host.workflows.sagaOf(name),
         load: (head) => this.load(head),
         lateResults: this.lateResults,
+        places: this.places,
         report: host.report,
       },
       options,

@@ -287,6 +287,7 @@ export class ExecutionWriter {
     this.head.state = item.to;
     if (item.cursor) this.head.cursor = item.cursor;
     this.ports.published(item.id);
+    if (item.calls?.some((call) => 'move' in call && call.limited && call.to !== 'sending')) this.ports.placesFreed?.();
     if (tells) this.ports.told();
     this.ports.reach('commit:applied');
     if (item.children) {

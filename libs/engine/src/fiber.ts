@@ -3,7 +3,7 @@ import type { CommandBus } from '@nestjs/cqrs';
 import type { EndState } from '@domain/executions/state.js';
 import type { SafeFailure } from '@domain/executions/failures.js';
 import type { Result } from '@domain/result.js';
-import { CallLog, OutcomeUnknown, type StoredCall } from './call-log.js';
+import { CallLog, CallWaits, OutcomeUnknown, type StoredCall } from './call-log.js';
 import { assertWhole, attachedBelow, stopOnce } from './cascade.js';
 import { OwnershipLost, type Committer } from './committer.js';
 import { CommitRefused, ExecutionWriter } from './execution-writer.js';
@@ -68,6 +68,7 @@ export class Fiber {
   private signals: Signal[] = [];
   /** The engine's own that are not consumed yet. */
   private answers: Signal[] = [];
+  private parkedUntil: { readonly until: Date | null } | null = null;
   private failure: SafeFailure | null;
   private readonly kept = new Map<string, unknown>();
   private readonly startedAt = performance.now();
@@ -127,8 +128,16 @@ export class Fiber {
     if (this.failure) return this.end('failed', this.failure);
     if (this.deps.isDraining() || this.stopped === 'shutdown') return this.handOver();
     if (head.stalls >= poisonedAt) return this.fail(new Error(`taken over ${head.stalls} times without a commit`), 'crashes');
+    if (this.parkedUntil) return this.park(this.parkedUntil);
     const wake = this.wake();
     await this.follow(this.next(wake), wake);
+  }
+
+  /** A call waits for its limit, with nothing of the phase open. A place that came meanwhile is counted on the head and refuses this. */
+  private async park({ until }: { readonly until: Date | null }): Promise<void> {
+    this.parkedUntil = null;
+    await this.writer.write({ to: 'waiting', do: 'park', until });
+    this.released = true;
   }
 
   /** The database's clock: its time at the claim, moved on by this process's monotonic clock. */
@@ -249,6 +258,7 @@ export class Fiber {
     this.writer.dropUnsaved();
     if (error instanceof OwnershipLost || this.stopped === 'lost') return void (this.released = true);
     if (error instanceof OutcomeUnknown) return;
+    if (error instanceof CallWaits) return void (this.parkedUntil = { until: error.until });
     if (error instanceof CommitRefused) return this.reread(error);
     const reason = this.stopped;
     if (reason === 'look') return this.reread(null);

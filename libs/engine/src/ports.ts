@@ -17,6 +17,8 @@ export interface EnginePorts {
   published(executionId: string): void;
   /** A commit told something to the feed of its project: it is to be numbered. */
   told(): void;
+  /** Places in shared limits are free: whoever waits for one may be let in. */
+  placesFreed?(): void;
   /** A named point of the program, where recovery tests stop the process. */
   reach(point: string): void;
 }

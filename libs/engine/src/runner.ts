@@ -7,6 +7,7 @@ import type { Claimed } from './head.js';
 import type { NodeLiveness } from './node-liveness.js';
 import { OwnerWatch, type NodeBeat, type Owner } from './owner-watch.js';
 import type { OrganizationKey, Sealing } from './sealing.js';
+import type { Places } from './places.js';
 import { isPassingStorageError } from './storage-errors.js';
 import type { Hint } from './wake-channel.js';
 
@@ -17,6 +18,7 @@ export type RunnerDeps = Omit<FiberDeps, 'isDraining'> & {
   readonly committer: Committer;
   readonly known: readonly string[];
   readonly sealing: Sealing;
+  readonly places?: Pick<Places, 'serve'>;
   /** Faults of the loops themselves: reported, never fatal. */
   readonly report: (cause: unknown, category: string) => void;
 };
@@ -202,6 +204,7 @@ export class Runner {
       try {
         await this.releaseExpired(watch);
         await this.watchOwned();
+        await this.deps.places?.serve();
         if (performance.now() - orphansAt >= this.options.leaseMs) {
           orphansAt = performance.now();
           this.orphansDue = true;
