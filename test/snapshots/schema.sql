@@ -81,6 +81,22 @@ policy bot_grant_tenant permissive for all to openbot_app
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
 grant delete, insert, select, update to openbot_app;
 
+table call_limit owner openbot_owner row security forced with (fillfactor=50)
+  organization_id uuid not null
+  name text not null
+  size integer not null
+  next_number bigint not null default 1
+constraint call_limit_lets_some_through CHECK (size > 0)
+constraint call_limit_pkey PRIMARY KEY (organization_id, name)
+policy call_limit_engine permissive for all to openbot_engine
+  using true
+  with check true
+policy call_limit_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+grant select, update to openbot_engine;
+
 table chat owner openbot_owner row security forced with (fillfactor=70)
   id uuid not null
   organization_id uuid not null
@@ -292,6 +308,7 @@ table execution_call owner openbot_owner row security forced with (fillfactor=80
     grant select to openbot_engine
   late boolean not null default false
   on_unknown text
+  limited boolean not null default false
   decided text
     grant select to openbot_engine
   input bytea
@@ -503,6 +520,34 @@ policy organization_key_tenant permissive for all to openbot_app
   with check (organization_id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
 
+table permit owner openbot_owner row security forced
+  execution_id uuid not null
+  step integer not null
+  name text not null
+  attempt integer not null
+  organization_id uuid not null
+  generation integer not null
+  limit_name text not null
+  number bigint not null
+  state text not null default 'waiting'::text
+  woken boolean not null default false
+  timeout_ms integer not null
+  expires_at timestamp with time zone
+constraint permit_pkey PRIMARY KEY (execution_id, step, name, attempt)
+constraint permit_state_known CHECK (state = ANY ('{waiting,held,freed}'::text[]))
+INDEX permit_expiring ON public.permit USING btree (expires_at) WHERE (expires_at IS NOT NULL)
+INDEX permit_freed ON public.permit USING btree (organization_id, limit_name) WHERE (state = 'freed'::text)
+INDEX permit_of_limit ON public.permit USING btree (organization_id, limit_name, state, number)
+INDEX permit_unwoken ON public.permit USING btree (execution_id) WHERE ((state = 'held'::text) AND (NOT woken))
+policy permit_engine permissive for all to openbot_engine
+  using true
+  with check true
+policy permit_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+grant delete, select, update to openbot_engine;
+
 table product_event owner openbot_owner row security forced
   organization_id uuid not null
   project_id uuid not null
@@ -574,6 +619,37 @@ constraint sealed_record_pkey PRIMARY KEY (id)
 policy sealed_record_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant delete, insert, select, update to openbot_app;
+
+table token_bucket owner openbot_owner row security forced with (fillfactor=50)
+  organization_id uuid not null
+  name text not null
+  capacity double precision not null
+  refill_per_second double precision not null
+  level double precision not null
+  as_of timestamp with time zone not null
+constraint token_bucket_fills_up CHECK (capacity > 0::double precision AND refill_per_second > 0::double precision)
+constraint token_bucket_pkey PRIMARY KEY (organization_id, name)
+policy token_bucket_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
+table token_reservation owner openbot_owner row security forced
+  execution_id uuid not null
+  step integer not null
+  name text not null
+  attempt integer not null
+  organization_id uuid not null
+  bucket text not null
+  amount double precision not null
+  ready_at timestamp with time zone not null
+  used double precision
+constraint token_reservation_pkey PRIMARY KEY (execution_id, step, name, attempt)
+INDEX token_reservation_settled ON public.token_reservation USING btree (organization_id, bucket) WHERE (used IS NOT NULL)
+policy token_reservation_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
 
 table usage_entry owner openbot_owner row security forced
@@ -848,7 +924,7 @@ begin
   with call as materialized (
     select x.id, x.organization_id, x.project_id, x.subject_id, x.generation, m.*
     from execution x join jsonb_populate_recordset(null::commit_item, p_items) i on i.id = x.id
-    cross join jsonb_to_recordset(i.calls) m(step int, name text, attempt int, "to" text, move jsonb, kind text, safety text, key text, input text, result text, category text, error uuid, usage jsonb, decided text, unknown text)
+    cross join jsonb_to_recordset(i.calls) m(step int, name text, attempt int, "to" text, move jsonb, kind text, safety text, key text, input text, result text, category text, error uuid, usage jsonb, decided text, unknown text, limited boolean)
     where x.id = any (p_ids)),
   moved as (
     update execution_call c set state = m."to", generation = m.generation, result = coalesce(decode(m.result, 'base64'), c.result),
@@ -856,8 +932,8 @@ begin
       ended_at = case when m."to" in ('intent', 'sending') then null else clock_timestamp() end
     from call m where c.execution_id = any (p_ids) and m.move is not null and c.execution_id = m.id and c.step = m.step and c.name = m.name and c.attempt = m.attempt),
   made as (
-    insert into execution_call (execution_id, organization_id, project_id, step, name, attempt, generation, kind, safety, provider_key, state, on_unknown, input, failure_category, ended_at)
-    select m.id, m.organization_id, m.project_id, m.step, m.name, m.attempt, m.generation, m.kind, m.safety, m.key, m."to", m.unknown, decode(m.input, 'base64'), m.category,
+    insert into execution_call (execution_id, organization_id, project_id, step, name, attempt, generation, kind, safety, provider_key, state, on_unknown, limited, input, failure_category, ended_at)
+    select m.id, m.organization_id, m.project_id, m.step, m.name, m.attempt, m.generation, m.kind, m.safety, m.key, m."to", m.unknown, coalesce(m.limited, false), decode(m.input, 'base64'), m.category,
       case when m."to" in ('intent', 'sending') then null else clock_timestamp() end from call m where m.move is null)
   insert into usage_entry as e (execution_id, step, name, attempt, organization_id, project_id, subject_id, source, provider, model, status,
       input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, estimated_input_tokens)
@@ -920,7 +996,7 @@ declare m execution;
 begin
   update execution x set commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = 0,
       owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
-      runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
+      runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until when 'park' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
       ended_at = case when i."do" = 'end' then clock_timestamp() end, ending = coalesce(x.ending, i.ending),
       failure_category = coalesce(i.category, x.failure_category), error_id = coalesce(i.error, x.error_id) where x.id = i.id and fence_holds(x, i) returning * into m;
   if m.id is not null and jsonb_array_length(i.events) > 0 then 
@@ -950,7 +1026,7 @@ begin
   with moved as (
     update execution x set commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = 0,
       owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
-      runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
+      runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until when 'park' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
       ended_at = case when i."do" = 'end' then clock_timestamp() end, ending = coalesce(x.ending, i.ending),
       failure_category = coalesce(i.category, x.failure_category), error_id = coalesce(i.error, x.error_id) from jsonb_populate_recordset(null::commit_item, p_items) i where x.id = any (p_ids) and x.id = i.id and fence_holds(x, i)
     returning x as head, i as item),
@@ -1022,6 +1098,7 @@ begin
   end if;
   if cardinality(applied) > 0 then
     if calls then perform commit_calls(p_items, applied); end if;
+    if calls and jsonb_path_exists(p_items, '$[*].calls[*].limited') then perform release_limits(p_items, applied); end if;
     if jsonb_path_exists(p_items, '$[*].consume') then perform consume_signals(p_items, applied); end if;
     if jsonb_path_exists(p_items, '$[*].children') then perform commit_children(p_items, applied); end if;
   end if;
@@ -1327,6 +1404,45 @@ AS $function$
 owner openbot_engine;
 grant execute to openbot_owner;
 
+CREATE OR REPLACE FUNCTION public.grant_permits()
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+declare l record;
+begin
+  for l in select p.organization_id, p.limit_name from permit p where p.state = 'freed'
+    union select p.organization_id, p.limit_name from permit p where p.expires_at <= clock_timestamp() and p.state = 'held' order by 1, 2
+  loop
+    perform 1 from call_limit c where c.organization_id = l.organization_id and c.name = l.limit_name for no key update;
+    perform grant_places(l.organization_id, l.limit_name);
+  end loop;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.grant_places(p_organization uuid, p_limit text)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare room int;
+begin
+  delete from permit p where p.organization_id = p_organization and p.limit_name = p_limit and (p.state = 'freed' or (p.state = 'held' and p.expires_at <= clock_timestamp()));
+  select l.size - (select count(*) from permit p where p.organization_id = p_organization and p.limit_name = p_limit and p.state = 'held') into room
+    from call_limit l where l.organization_id = p_organization and l.name = p_limit;
+  if room > 0 then
+    update permit p set state = 'held' from (
+      select w.execution_id, w.step, w.name, w.attempt from permit w where w.organization_id = p_organization and w.limit_name = p_limit and w.state = 'waiting' order by w.number limit room) n
+    where p.execution_id = n.execution_id and p.step = n.step and p.name = n.name and p.attempt = n.attempt;
+  end if;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_engine;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.late_result(p_organization uuid, p_project uuid, p_id uuid, p_call jsonb)
  RETURNS text
  LANGUAGE plpgsql
@@ -1340,8 +1456,11 @@ begin
   if not found then return 'gone'; end if;
   c := call_of(p_id, (p_call->>'step')::int, p_call->>'name', (p_call->>'attempt')::int);
   if c.state is null then return 'gone'; end if;
+  -- Whatever becomes of it: nothing of this call is outside any more.
+  if known then update permit p set state = 'freed', expires_at = null where p.execution_id = p_id and p.step = c.step and p.name = c.name and p.attempt = c.attempt; end if;
   if h.ended_at is null and c.decided is null and c.state in ('sending', 'unknown') then
     perform commit_calls(jsonb_build_array(jsonb_build_object('id', p_id, 'calls', jsonb_build_array(p_call || '{"move":[]}'))), array[p_id]);
+    perform release_limits(jsonb_build_array(jsonb_build_object('id', p_id, 'calls', jsonb_build_array(p_call))), array[p_id]);
     if known then update execution_call x set late = true where x.execution_id = p_id and x.step = c.step and x.name = c.name and x.attempt = c.attempt; end if;
     perform send_signal(p_id, 'call-result', null, null);
     return 'stored';
@@ -1486,12 +1605,35 @@ CREATE OR REPLACE FUNCTION public.pass_gate(h execution, p_calls jsonb, OUT o_ca
  RETURNS record
  LANGUAGE plpgsql
 AS $function$
+declare limited jsonb := jsonb_path_query_first(p_calls, '$[*] ? (exists(@.gate.permit) || exists(@.gate.tokens))');
 begin
   o_calls := p_calls;
   if exists (select 1 from identity_revocation r where r.organization_id = h.organization_id and r.identity_id = h.identity_id) then
     o_gate := jsonb_build_object('refused', 'identity_revoked');
-    o_calls := (select jsonb_agg(case when v ? 'gate' then v || jsonb_build_object('to', 'abandoned', 'category', o_gate->'refused') else v end) from jsonb_array_elements(p_calls) v);
+  elsif limited is not null then
+    o_gate := pass_limits(h, limited);
   end if;
+  if o_gate ? 'refused' then
+    o_calls := (select jsonb_agg(case when v ? 'gate' then v || jsonb_build_object('to', 'abandoned', 'category', o_gate->'refused', 'unsent', true) else v end) from jsonb_array_elements(p_calls) v);
+  elsif o_gate ? 'waits' then
+    o_calls := (select jsonb_agg(case when v ? 'gate' then v || '{"to": "intent"}' else v end) from jsonb_array_elements(p_calls) v);
+  end if;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.pass_limits(h execution, p_call jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+AS $function$
+declare at timestamptz; gate jsonb := p_call->'gate';
+begin
+  if (gate->'tokens'->>'amount')::double precision > (gate->'tokens'->>'capacity')::double precision then return '{"refused": "exceeds_bucket"}'; end if;
+  if gate ? 'permit' and not take_place(h, p_call) then return '{"waits": true}'; end if;
+  if gate ? 'tokens' then at := take_tokens(h, p_call); end if;
+  if at > clock_timestamp() then return jsonb_build_object('waits', true, 'until', at); end if;
+  return null;
 end $function$
 
 owner openbot_owner;
@@ -1572,6 +1714,28 @@ begin
 end $function$
 
 owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.release_limits(p_items jsonb, p_ids uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare m record; over boolean;
+begin
+  for m in select i.id, c.* from jsonb_populate_recordset(null::commit_item, p_items) i
+    cross join jsonb_to_recordset(i.calls) c(step int, name text, attempt int, "to" text, limited boolean, unsent boolean, used double precision)
+    where i.id = any (p_ids) and c.limited and c."to" = any ('{succeeded,failed,unknown,abandoned}') order by i.id, c.step, c.name, c.attempt
+  loop
+    over := m."to" in ('succeeded', 'failed') or coalesce(m.unsent, false);
+    update permit p set state = case when over then 'freed' else p.state end, expires_at = case when over then null else clock_timestamp() + make_interval(secs => p.timeout_ms / 1000.0) end,
+      generation = (select x.generation from execution x where x.id = m.id)
+      where p.execution_id = m.id and p.step = m.step and p.name = m.name and p.attempt = m.attempt and p.state <> 'freed' and (over or p.expires_at is null);
+    update token_reservation r set used = case when m.unsent then 0 else coalesce(m.used, r.used, r.amount) end
+      where r.execution_id = m.id and r.step = m.step and r.name = m.name and r.attempt = m.attempt;
+  end loop;
+end $function$
+
+owner openbot_owner;
 grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.replication_status(OUT status text, OUT standbys integer, OUT synchronous integer)
@@ -1682,8 +1846,57 @@ CREATE OR REPLACE FUNCTION public.stored_gate(p_id uuid, p_calls jsonb)
  STABLE
 AS $function$
 begin
-  return (select case when c.state = 'abandoned' then jsonb_build_object('refused', c.failure_category) end
+  return (select case c.state when 'abandoned' then jsonb_build_object('refused', c.failure_category)
+      when 'intent' then jsonb_build_object('waits', true, 'until', (select r.ready_at from token_reservation r join permit p using (execution_id, step, name, attempt)
+        where r.execution_id = p_id and r.step = m.step and r.name = m.name and r.attempt = m.attempt and p.state = 'held')) end
     from jsonb_to_recordset(p_calls) m(step int, name text, attempt int, gate jsonb) cross join lateral call_of(p_id, m.step, m.name, m.attempt) c where m.gate is not null);
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.take_place(h execution, p_call jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare l call_limit; wanted jsonb := p_call->'gate'->'permit'; p permit;
+begin
+  insert into call_limit as c (organization_id, name, size) values (h.organization_id, wanted->>'limit', (wanted->>'size')::int)
+    on conflict (organization_id, name) do update set size = excluded.size, next_number = c.next_number + 1 returning * into l;
+  insert into permit (execution_id, step, name, attempt, organization_id, generation, limit_name, number, timeout_ms)
+    values (h.id, (p_call->>'step')::int, p_call->>'name', (p_call->>'attempt')::int, h.organization_id, h.generation, l.name, l.next_number, (wanted->>'timeoutMs')::int)
+    on conflict (execution_id, step, name, attempt) do update set generation = excluded.generation;
+  perform grant_places(h.organization_id, l.name);
+  update permit x set woken = true where x.execution_id = h.id and x.step = (p_call->>'step')::int and x.name = p_call->>'name' and x.attempt = (p_call->>'attempt')::int and x.state = 'held'
+    returning * into p;
+  return p.execution_id is not null;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.take_tokens(h execution, p_call jsonb)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+AS $function$
+declare b token_bucket; wanted jsonb := p_call->'gate'->'tokens'; amount double precision := (wanted->>'amount')::double precision; r token_reservation; back double precision;
+begin
+  insert into token_bucket as t (organization_id, name, capacity, refill_per_second, level, as_of)
+    values (h.organization_id, wanted->>'bucket', (wanted->>'capacity')::double precision, (wanted->>'refillPerSecond')::double precision, (wanted->>'capacity')::double precision, clock_timestamp())
+    on conflict (organization_id, name) do update set capacity = excluded.capacity, refill_per_second = excluded.refill_per_second, as_of = excluded.as_of,
+      level = least(excluded.capacity, t.level + greatest(0, extract(epoch from excluded.as_of - t.as_of)) * t.refill_per_second) returning * into b;
+  with settled as (delete from token_reservation s where s.organization_id = h.organization_id and s.bucket = b.name and s.used is not null returning s.amount - s.used as rest)
+    select coalesce(sum(rest), 0) into back from settled;
+  b.level := least(b.capacity, b.level + back);
+  select * into r from token_reservation x where x.execution_id = h.id and x.step = (p_call->>'step')::int and x.name = p_call->>'name' and x.attempt = (p_call->>'attempt')::int;
+  if r.execution_id is null then
+    b.level := b.level - amount;
+    r.ready_at := b.as_of + make_interval(secs => greatest(0, - b.level) / b.refill_per_second);
+    insert into token_reservation (execution_id, step, name, attempt, organization_id, bucket, amount, ready_at)
+      values (h.id, (p_call->>'step')::int, p_call->>'name', (p_call->>'attempt')::int, h.organization_id, b.name, amount, r.ready_at);
+  end if;
+  update token_bucket t set level = b.level where t.organization_id = h.organization_id and t.name = b.name;
+  return r.ready_at;
 end $function$
 
 owner openbot_owner;
@@ -1706,6 +1919,27 @@ AS $function$ select nullif(current_setting('app.project', true), '')::uuid $fun
 
 owner openbot_owner;
 grant execute to public;
+
+CREATE OR REPLACE FUNCTION public.wake_permitted()
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+declare waiting uuid[] := array(select distinct p.execution_id from permit p where p.state = 'held' and not p.woken limit 200); ready uuid[];
+begin
+  if cardinality(waiting) = 0 then return; end if;
+  with locked as materialized (select x.id from execution x where x.id = any (waiting) order by x.id for no key update skip locked),
+  moved as (
+    update execution x set signal_count = x.signal_count + 1, runnable_at = case when x.owner is null and x.ended_at is null then '-infinity'::timestamptz else x.runnable_at end
+    from locked where x.id = locked.id returning x.id)
+  select array_agg(id) into ready from moved;
+  update permit p set woken = true where p.execution_id = any (ready) and p.state = 'held' and not p.woken;
+  return query select unnest(ready);
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.watch_owned(p_owner text, p_epoch bigint)
  RETURNS TABLE(id uuid, claim_id uuid, state text, signal_count integer)
