@@ -96,9 +96,17 @@ export class CallLog {
     // Nothing but a policy stands between this owner's own attempts: they are no hot loop.
     if (previous?.own && previous.decided === 'retry') await delay(pauseMs(previous.attempt), undefined, { signal: this.gate() });
     const entry = this.newEntry(spec, (previous?.attempt ?? 0) + 1);
-    const { kind, safety, on_unknown: unknown } = entry;
     const sends = entry.state === 'sending';
-    const opened: WireCall = {
+    const answer = await this.writer.write({ calls: [this.wireOf(entry, spec, sends)] });
+    this.latest.set(nameOf(spec), entry);
+    if (answer) return this.notPassed(entry, answer);
+    this.ports.reach(`call:${entry.state}`);
+    return sends ? this.opened(entry) : this.passGate(entry, spec);
+  }
+
+  private wireOf<T>(entry: Entry, spec: CallSpec<T>, sends: boolean): WireCall {
+    const { kind, safety, on_unknown: unknown } = entry;
+    return {
       ...nameFields(entry),
       kind,
       safety,
@@ -109,11 +117,6 @@ export class CallLog {
       ...(entry.limited ? { limited: true } : {}),
       ...(sends ? this.askOfGate(spec) : {}),
     };
-    const answer = await this.writer.write({ calls: [opened] });
-    this.latest.set(nameOf(spec), entry);
-    if (answer) return this.notPassed(entry, answer);
-    this.ports.reach(`call:${entry.state}`);
-    return sends ? this.opened(entry) : this.passGate(entry, spec);
   }
 
   private newEntry<T>(spec: CallSpec<T>, attempt: number): Entry {
