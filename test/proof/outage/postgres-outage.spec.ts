@@ -1,0 +1,40 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { summary, type Turn } from './load.js';
+import { converseUnder, expectWhole, openOutageWorld, type OutageWorld } from './outage-world.js';
+
+const awayMs = 20_000;
+
+let world: OutageWorld;
+let bots: string[];
+const turns: Turn[] = [];
+
+beforeAll(async () => {
+  world = await openOutageWorld({ nodes: ['first', 'second'] });
+  bots = await world.load.createBots(20);
+});
+afterAll(() => world.close());
+
+const restart = (how: 'fast' | 'immediate') => async (): Promise<void> => {
+  await world.primary.stop(how);
+  await world.primary.start();
+};
+
+/** Nothing passes in either direction and nobody is told, as behind a network that is down; then the connections of before are dead. */
+async function cutOff(): Promise<void> {
+  world.proxy.through(() => (chunk) => ({ pass: chunk.subarray(0, 0) }));
+  await pause(awayMs);
+  world.proxy.through(null);
+  world.proxy.cutAll();
+}
+
+test.each([
+  ['restarted in order', restart('fast')],
+  ['crashed and restarted', restart('immediate')],
+  [`cut off for ${awayMs / 1_000} s`, cutOff],
+])('PostgreSQL %s under load: everything ends once, and clients see 503 with an id and nothing else', async (what, disturb) => {
+  const own = await converseUnder(world, bots, 2, disturb, what);
+  turns.push(...own);
+  console.info(summary(`PostgreSQL ${what}`, own, world.load));
+  expect(own.map(({ forgotten, lost }) => forgotten + lost)).toEqual(own.map(() => 0));
+  await expectWhole(world, turns, ['stream ended: RequestFailed storage_unavailable']);
+});
