@@ -82,3 +82,24 @@ test('the worker and the API read the timeline, the worker alone the replication
   expect(await readReplication(poolOf(database.worker))).toEqual({ status: 'single', standbys: 0, synchronous: 0 });
   await expect(readReplication(poolOf(database.api))).rejects.toMatchObject({ code: '42501' });
 });
+
+test('on another timeline a node hands over what it runs, with what it knows, takes a new epoch and claims anew', async () => {
+  const tenant = newTenant();
+  Object.assign(outside, { sends: [], letGo: null });
+  const harness = await startEngine(database, [AskHandler, AsksSaga], { node: 'follows', leaseMs: 1_500 });
+  const id = await admit(database, tenant, 'asks', { steps: 4, done: 0 });
+  await eventually(() => outside.letGo !== null);
+  await superuser.query(`create or replace function database_timeline() returns text language sql as $$ select 'another' $$`);
+  await eventually(() => harness.points.includes('timeline:changed'));
+  outside.letGo!();
+  const head = await eventually(
+    async () => (await rowsOf(superuser, 'select * from execution where id = $1', [id]))[0]!,
+    ({ ended_at }) => ended_at !== null,
+  );
+  expect(head).toMatchObject({ state: 'completed', cursor: { done: 4 }, generation: 2, stalls: 0 });
+  expect(harness.errors.map(({ category }) => category)).toEqual(['timeline_changed']);
+  expect(await rowsOf(superuser, `select epoch from node where name = 'follows'`)).toEqual([{ epoch: '2' }]);
+  // What the outside had answered to the third step was handed over with the work, and is not asked for again.
+  expect(outside.sends).toEqual(['1:1', '2:1', '3:1', '4:1']);
+  await harness.stop();
+});

@@ -63,7 +63,7 @@ describeWith('faketime')('clocks that are stepped by an hour while everything ru
 
   async function stepped(what: string, step: () => Promise<void>): Promise<void> {
     const before = await nodes();
-    const own = await converseUnder(world, bots, 1, step, what);
+    const own = await converseUnder(world, { bots, turnsEach: 1, round: what }, step);
     turns.push(...own);
     console.info(summary(what, own, world.load));
     await expectWhole(world, turns, []);

@@ -43,8 +43,8 @@ describe('synchronous', () => {
     await eventually(() => replicationOf(world), ({ synchronous }) => synchronous === 1); // prettier-ignore
     expect(await replicationOf(world)).toEqual({ status: 'ok', standbys: 1, synchronous: 1 });
     expect(outputs(world)).not.toContain('replication is asynchronous');
-    const bots = await world.load.createBots(20);
-    const turns: Turn[] = await converseUnder(world, bots, 3, () => killPrimary(world), 'message');
+    const bots = await world.load.createBots(8);
+    const turns: Turn[] = await converseUnder(world, { bots, turnsEach: 2, round: 'message' }, () => killPrimary(world));
     console.info(summary('failed over, synchronous', turns, world.load));
     expect(turns.map(({ forgotten, lost }) => forgotten + lost)).toEqual(turns.map(() => 0));
     await expectWhole(world, turns, [streamEnd]);
@@ -61,18 +61,12 @@ describe('asynchronous', () => {
   test('what a failover loses is said: readers get 409 CursorAhead, heads are claimed anew from what is stored, and everything that exists ends', async () => {
     await eventually(() => replicationOf(world), ({ standbys }) => standbys === 1); // prettier-ignore
     expect((await replicationOf(world)).status).toBe('asynchronous');
-    const bots = await world.load.createBots(20);
-    const turns: Turn[] = await converseUnder(
-      world,
-      bots,
-      3,
-      async () => {
-        stopReplication(world);
-        await pause(lagMs);
-        await killPrimary(world);
-      },
-      'message',
-    );
+    const bots = await world.load.createBots(8);
+    const turns: Turn[] = await converseUnder(world, { bots, turnsEach: 2, round: 'message' }, async () => {
+      stopReplication(world);
+      await pause(lagMs);
+      await killPrimary(world);
+    });
     const forgotten = turns.reduce((sum, turn) => sum + turn.forgotten, 0);
     const lost = turns.reduce((sum, turn) => sum + turn.lost, 0);
     const [{ count }] = (await world.rows(`select count(*)::int as count from error_record where category = 'commits_lost'`)) as [{ count: number }];

@@ -66,13 +66,16 @@ export class Load {
   }
 
   /** `null`: nobody is there. */
-  async once(path: string, init: { readonly method: string; readonly body?: string; readonly headers?: Record<string, string>; readonly signal?: AbortSignal }): Promise<Response | null> {
+  async once(
+    path: string,
+    init: { readonly method: string; readonly body?: string; readonly headers?: Record<string, string>; readonly signal?: AbortSignal },
+  ): Promise<Response | null> {
     const servers = this.servers();
     const server = servers[(this.next += 1) % servers.length];
     if (!server) return null;
     const headers = { authorization: `Bearer ${server.token}`, ...init.headers };
     const response = await fetch(server.url + path, { ...init, headers }).catch(() => null);
-    if (!response) return this.count('no connection'), null;
+    if (!response) return (this.count('no connection'), null);
     if (response.status < 400) this.count(String(response.status));
     else {
       const body: any = await response.clone().json().catch(() => ({})); // prettier-ignore

@@ -29,6 +29,8 @@ export type OutageWorld = {
   /** The standby is promoted, and the servers are led to it. */
   failOver(): Promise<void>;
   rows(sql: string): Promise<any[]>; // eslint-disable-line @typescript-eslint/no-explicit-any -- rows are looked at field by field
+  /** Servers that ended by themselves, with what they said last. */
+  readonly deaths: readonly string[];
   /** The full causes of what failed, for a proof that did not hold. */
   failures(): Promise<string[]>;
   close(): Promise<void>;
@@ -64,7 +66,11 @@ export async function openOutageWorld({ nodes: names, standby: mode, env = {}, p
   const settings = { OPENAI_API_KEY: 'sk-test', OPENAI_BASE_URL: provider.url, OPENAI_MODEL: 'scripted', OPENBOT_LEASE_MS: String(leaseMs), OPENBOT_GRACE_MS: '1000', ...env };
   const nodes: Node[] = await Promise.all(names.map(async (name) => ({ name, place: await openServerPlace(database, { node: name, env: settings }), run: null })));
   // The first one provides who may call; the others find it there.
-  for (const node of nodes) node.run = await node.place.start();
+  const deaths: string[] = [];
+  for (const node of nodes) {
+    const run = (node.run = await node.place.start());
+    void run.exited.then(({ code, signal }) => node.run === run && deaths.push(`${node.name} ended with ${code ?? signal}:\n${run.output().slice(-4_000)}`));
+  }
   const token = nodes[0]!.run!.local.token;
   const load = new Load(() => nodes.flatMap(({ run }) => (run ? [{ url: run.local.url, token }] : [])));
 
@@ -83,6 +89,7 @@ export async function openOutageWorld({ nodes: names, standby: mode, env = {}, p
     },
     workerUrl: urls.databaseWorkerUrl,
     standby,
+    deaths,
     proxy,
     replication,
     provider,
@@ -98,7 +105,9 @@ export async function openOutageWorld({ nodes: names, standby: mode, env = {}, p
     failures: async () => {
       const failed = (await rows('select error_id from execution where error_id is not null')) as { error_id: string }[];
       const config = { databaseUrl: primary.url, databaseApiUrl: database.apiUrl, encryptionKeys } as unknown as PreparedConfig;
-      return Promise.all(failed.map(({ error_id }) => readErrorRecord(config, toPublicId('error', error_id)).catch((error: unknown) => `${error_id}: ${(error as Error).message}`)));
+      return Promise.all(
+        failed.map(({ error_id }) => readErrorRecord(config, toPublicId('error', error_id)).catch((error: unknown) => `${error_id}: ${(error as Error).message}`)),
+      );
     },
     close: async () => {
       await Promise.all(nodes.map(({ place }) => place.close()));
@@ -118,8 +127,16 @@ export function converse({ body }: RecordedRequest): ScriptedAnswer {
   return { calls: [call('first'), call('second')], delayMs: Math.floor(Math.random() * 500), usage };
 }
 
+export type Conversations = {
+  readonly bots: readonly string[];
+  readonly turnsEach: number;
+  /** Names the messages: another one for each call. */
+  readonly round: string;
+  readonly answer?: typeof converse;
+};
+
 /** Conversations beside each other, each of several turns; `disturb` begins when they are under way. */
-export async function converseUnder(world: OutageWorld, bots: readonly string[], turnsEach: number, disturb: () => Promise<void>, round: string, answer = converse): Promise<Turn[]> {
+export async function converseUnder(world: OutageWorld, { bots, turnsEach, round, answer = converse }: Conversations, disturb: () => Promise<void>): Promise<Turn[]> {
   world.provider.whenAsked(answer);
   const conversation = async (bot: string): Promise<Turn[]> => {
     const turns: Turn[] = [];
@@ -138,11 +155,14 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, inde
 
 /** Everything ended well, once, and every reader has the whole log. */
 export async function expectWhole(world: OutageWorld, turns: readonly Turn[], allowed: readonly string[]): Promise<void> {
+  expect(world.deaths).toEqual([]);
   expect(await world.failures()).toEqual([]);
   for (const turn of turns) expect(turn).toMatchObject({ state: 'completed', sequences: upTo(turn.sequences.length) });
   expect(Object.keys(world.load.answers).filter((answer) => !['200', '201', '202', '503 with id and Retry-After', ...allowed].includes(answer))).toEqual([]);
   expect(await world.rows(`select id, state, failure_category from execution where owner is not null or ended_at is null or state <> 'completed'`)).toEqual([]);
-  expect(await world.rows('select x.id from execution x join execution_event e on e.execution_id = x.id group by x.id having max(e.sequence) <> count(*) or x.sequence <> count(*)')).toEqual([]);
+  expect(
+    await world.rows('select x.id from execution x join execution_event e on e.execution_id = x.id group by x.id having max(e.sequence) <> count(*) or x.sequence <> count(*)'),
+  ).toEqual([]);
   expect(await world.rows('select chat_id from chat_item group by chat_id having max(seq) <> count(*)')).toEqual([]);
   // Two calls and the end that puts a finished list away, for each turn: every effect once.
   expect(await world.rows('select c.id from chat c where c.todos_version <> 3 * (select count(*) from chat_turn t where t.chat_id = c.id)')).toEqual([]);

@@ -32,7 +32,7 @@ test.each([
   ['crashed and restarted', restart('immediate')],
   [`cut off for ${awayMs / 1_000} s`, cutOff],
 ])('PostgreSQL %s under load: everything ends once, and clients see 503 with an id and nothing else', async (what, disturb) => {
-  const own = await converseUnder(world, bots, 2, disturb, what);
+  const own = await converseUnder(world, { bots, turnsEach: 2, round: what }, disturb);
   turns.push(...own);
   console.info(summary(`PostgreSQL ${what}`, own, world.load));
   expect(own.map(({ forgotten, lost }) => forgotten + lost)).toEqual(own.map(() => 0));

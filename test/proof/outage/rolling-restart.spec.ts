@@ -30,22 +30,15 @@ test('three nodes restarted one after another by SIGTERM, then by kill -9, with 
     return 'text' in scripted && (asked += 1) % 2 === 0 ? { ...scripted, until: restarted } : scripted;
   };
   const open: number[] = [];
-  const turns = await converseUnder(
-    world,
-    bots,
-    1,
-    async () => {
-      for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-        for (const node of world.nodes) {
-          open.push(...(await world.rows('select count(*)::int as count from execution where ended_at is null')).map(({ count }) => count as number));
-          await restart(node, signal);
-        }
+  const turns = await converseUnder(world, { bots, turnsEach: 1, round: 'message', answer }, async () => {
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      for (const node of world.nodes) {
+        open.push(...(await world.rows('select count(*)::int as count from execution where ended_at is null')).map(({ count }) => count as number));
+        await restart(node, signal);
       }
-      over.restarts();
-    },
-    'message',
-    answer,
-  );
+    }
+    over.restarts();
+  });
   console.info(`${summary('rolling restart', turns, world.load)}; turns open at each restart ${JSON.stringify(open)}, ${world.provider.requests.length} model requests`);
   expect(open[0]).toBe(conversations);
   for (const count of open) expect(count).toBeGreaterThan(0);
