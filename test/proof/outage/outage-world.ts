@@ -10,7 +10,7 @@ import { startTcpProxy, type TcpProxy } from '@test/support/tcp-proxy.js';
 import { Load, type Turn } from './load.js';
 
 const encryptionKeys = [{ id: 'test', key: Buffer.alloc(32, 7) }];
-export const leaseMs = 3_000;
+const leaseMs = 3_000;
 
 export type Node = { readonly name: string; readonly place: ServerPlace; run: ServerRun | null };
 export type OutageWorld = {
