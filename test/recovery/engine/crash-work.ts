@@ -13,6 +13,8 @@ export type CrashCursor = {
   readonly safety: CallSafety;
   readonly outside: string;
   readonly onUnknown?: 'stop' | 'retry';
+  /** The shared limit of its calls, and the time of one. */
+  readonly limit?: { readonly name: string; readonly size: number; readonly timeoutMs: number };
 };
 type Said = { readonly said: string };
 export type PoisonCursor = { readonly diary: string };
@@ -51,6 +53,7 @@ export class OutsideHandler implements ICommandHandler<OutsidePhase> {
       usage: () => usage,
       lostUsage,
       onUnknown: cursor.onUnknown ?? 'ask',
+      ...(cursor.limit ? { permit: { limit: cursor.limit.name, size: cursor.limit.size }, timeoutMs: cursor.limit.timeoutMs } : {}),
       reconcile: async ({ providerKey, signal }) => (await (await fetch(`${cursor.outside}?key=${providerKey}`, { signal })).json()) as Reconciled<Said>,
     };
     const outcome = await run.call(spec, async ({ attempt, providerKey, signal }) => {

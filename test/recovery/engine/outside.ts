@@ -7,6 +7,8 @@ export type Send = { readonly execution: string; readonly step: number; readonly
 export type Outside = {
   readonly url: string;
   readonly sends: Send[];
+  /** The most requests that were open at once. */
+  most(): number;
   sendsOf(execution: string): string[];
   /** Holds the answers of these executions from now on, until they are let go. */
   hold(executions: readonly string[]): void;
@@ -27,6 +29,8 @@ export async function startOutside(answersAfterMs = 0): Promise<Outside> {
   const sends: Send[] = [];
   const held = new Set<string>();
   let waiting: (() => void)[] = [];
+  let open = 0;
+  let most = 0;
   const server = createServer((request, response) => {
     request.on('error', () => undefined);
     void (async () => {
@@ -37,6 +41,9 @@ export async function startOutside(answersAfterMs = 0): Promise<Outside> {
       }
       const send = await readJson(request);
       sends.push(send);
+      open += 1;
+      most = Math.max(most, open);
+      response.once('close', () => (open -= 1));
       if (held.has(send.execution)) await new Promise<void>((resolve) => waiting.push(resolve));
       setTimeout(() => response.setHeader('content-type', 'application/json').end(JSON.stringify(answerTo(send))), answersAfterMs);
     })().catch(() => response.destroy());
@@ -47,6 +54,7 @@ export async function startOutside(answersAfterMs = 0): Promise<Outside> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     sends,
+    most: () => most,
     sendsOf: (execution) => sends.filter((send) => send.execution === execution).map(({ step, attempt }) => `${step}:${attempt}`),
     hold: (executions) => executions.forEach((id) => held.add(id)),
     letGo: () => {
