@@ -7,6 +7,8 @@ create table node (
   epoch bigint not null,
   beat bigint not null default 0,
   draining boolean not null default false,
+  seen_at timestamptz not null default clock_timestamp(),
+  last_epoch_seen_at timestamptz,
   started_at timestamptz not null default clock_timestamp()
 )`;
 
@@ -43,6 +45,11 @@ create table execution (
   runnable_at timestamptz,
   wait_until timestamptz,
   stalls int not null default 0,
+  deadline timestamptz,
+  budget_ms bigint,
+  ran_ms bigint not null default 0,
+  ran_from bigint,
+  expired_at timestamptz,
   ending text,
   failure_category text,
   error_id uuid,
@@ -206,6 +213,7 @@ export class EngineTables1764500000010 implements MigrationInterface {
     await q.query(`create policy execution_engine on execution to openbot_engine using (true) with check (true)`);
     await q.query(`grant select, update on execution to openbot_engine`);
     await q.query(`grant select, insert, update, delete on node to openbot_worker`);
+    await q.query(`grant select on node to openbot_engine`);
   }
 
   async down(q: QueryRunner): Promise<void> {

@@ -9,7 +9,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  */
 const claim = `
 create function claim_executions(p_known text[], p_node text, p_epoch bigint, p_limit int, p_alone boolean)
-returns table (head execution, claimed_at timestamptz, was_runnable_at timestamptz, was_state text) language plpgsql security definer
+returns table (head execution, claimed_at timestamptz, was_runnable_at timestamptz, was_state text, expires_at timestamptz) language plpgsql security definer
   set search_path = pg_catalog, public set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare ids uuid[]; claims uuid[]; instants timestamptz[]; states text[];
 begin
@@ -22,8 +22,9 @@ begin
   perform set_config('synchronous_commit', 'off', true);
   return query
   update execution x set owner = p_node, epoch = p_epoch, claim_id = claims[array_position(ids, x.id)], last_claim_id = claims[array_position(ids, x.id)], generation = x.generation + 1, runnable_at = null,
-    started_at = coalesce(x.started_at, clock_timestamp()), state = case when x.state in ('queued', 'waiting') then 'running' else x.state end
-  where x.id = any (ids) returning x, clock_timestamp(), instants[array_position(ids, x.id)], states[array_position(ids, x.id)];
+    started_at = coalesce(x.started_at, clock_timestamp()), ran_from = coalesce(x.ran_from, outer_clock(case when x.attached then x.parent_id end)), state = case when x.state in ('queued', 'waiting') then 'running' else x.state end
+  where x.id = any (ids) returning x, clock_timestamp(), instants[array_position(ids, x.id)], states[array_position(ids, x.id)],
+    case when x.deadline is not null or x.budget_ms is not null then work_expiry(x) end;
 end $$`;
 
 /** When the next timer is due, and whether stalled work is ready that wants a node for itself. */
@@ -38,17 +39,21 @@ end $$`;
 
 /**
  * Takeover, orphans, the return of the same name: one ordered statement that does not wait. What is locked now is found by the next sweep.
- * A takeover costs a stall (\`p_cost\` 1); from the third on the work waits 2^n seconds.
+ * A takeover costs a stall (\`p_cost\` 1); from the third on the work waits 2^n seconds. Its own time ran until the owner's last sign of life.
  */
 const release = `
 create function release_executions(p_owner text, p_epoch bigint, p_keep uuid[], p_cost int) returns setof uuid language plpgsql security definer set search_path = pg_catalog, public as $$
+declare n node;
 begin
+  select * into n from node y where y.name = p_owner;
   return query
   with lost as materialized (
     select x.id from execution x where x.owner = p_owner and (p_epoch is null or x.epoch = p_epoch) and not (x.claim_id = any (p_keep))
     order by x.id for no key update skip locked)
   update execution x set owner = null, epoch = null, claim_id = null, stalls = x.stalls + p_cost,
-    runnable_at = case when x.stalls + p_cost >= 3 then clock_timestamp() + make_interval(secs => power(2, least(x.stalls + p_cost, 8))) else '-infinity'::timestamptz end
+    runnable_at = case when x.stalls + p_cost >= 3 then clock_timestamp() + make_interval(secs => power(2, least(x.stalls + p_cost, 8))) else '-infinity'::timestamptz end,
+    ran_from = null, ran_ms = greatest(x.ran_ms, work_clock(x) - greatest(0, coalesce(
+      (extract(epoch from clock_timestamp() - case x.epoch when n.epoch then n.seen_at when n.epoch - 1 then n.last_epoch_seen_at end) * 1000)::bigint, work_clock(x))))
   from lost where x.id = lost.id returning x.id;
 end $$`;
 

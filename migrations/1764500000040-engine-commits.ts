@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 /** One commit of an owner, as libs/engine/src/commit-item.ts writes it. */
 const item = `
 create type commit_item as (id uuid, g int, owner text, epoch bigint, claim uuid, n int, "from" jsonb, "to" text, "do" text, events jsonb, cursor jsonb, seen int, cancel int,
-  until timestamptz, calls jsonb, consume jsonb, feature text, aggregate uuid, rows jsonb, children jsonb, parent uuid, notice text, ending text, category text, error uuid)`;
+  until timestamptz, calls jsonb, consume jsonb, feature text, aggregate uuid, rows jsonb, children jsonb, parent uuid, notice text, ending text, category text, error uuid, idle boolean, human boolean, expired boolean)`;
 
 /**
  * The fence of one commit; the head is locked by the caller. Written with coalesce: a comparison with a null owner would be null, and a negated
@@ -44,9 +44,11 @@ begin
 end $$`;
 
 /** What a commit \`i\` changes of its head \`x\`. */
-const moves = `commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = 0,
+const moves = `commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = case when i.idle then x.stalls else 0 end,
       owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
-      runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until when 'park' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
+      runnable_at = case when i."do" = 'yield' then '-infinity'::timestamptz when i."do" in ('wait', 'park') then case when i."to" <> 'waiting' or i.expired or (x.deadline is null and x.budget_ms is null) then i.until else least(i.until, wait_expiry(x, i.human is true)) end end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
+      ran_ms = case when i.human or i."do" in ('yield', 'end') then work_clock(x) else x.ran_ms end, ran_from = case when i.human or i."do" in ('yield', 'end') then null else x.ran_from end,
+      expired_at = case when i.expired then coalesce(x.expired_at, clock_timestamp()) else x.expired_at end,
       ended_at = case when i."do" = 'end' then clock_timestamp() end, ending = coalesce(x.ending, i.ending),
       failure_category = coalesce(i.category, x.failure_category), error_id = coalesce(i.error, x.error_id)`;
 

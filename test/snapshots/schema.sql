@@ -30,7 +30,7 @@ grant usage to openbot_app;
 grant create, usage to openbot_engine;
 grant usage to public;
 
-type commit_item as (id uuid, g integer, owner text, epoch bigint, claim uuid, n integer, from jsonb, to text, do text, events jsonb, cursor jsonb, seen integer, cancel integer, until timestamp with time zone, calls jsonb, consume jsonb, feature text, aggregate uuid, rows jsonb, children jsonb, parent uuid, notice text, ending text, category text, error uuid);
+type commit_item as (id uuid, g integer, owner text, epoch bigint, claim uuid, n integer, from jsonb, to text, do text, events jsonb, cursor jsonb, seen integer, cancel integer, until timestamp with time zone, calls jsonb, consume jsonb, feature text, aggregate uuid, rows jsonb, children jsonb, parent uuid, notice text, ending text, category text, error uuid, idle boolean, human boolean, expired boolean);
 
 sequence product_event_inbox_id_seq as bigint increment 1 start 1 owner openbot_owner;
 
@@ -259,6 +259,11 @@ table execution owner openbot_owner row security forced with (autovacuum_vacuum_
   runnable_at timestamp with time zone
   wait_until timestamp with time zone
   stalls integer not null default 0
+  deadline timestamp with time zone
+  budget_ms bigint
+  ran_ms bigint not null default 0
+  ran_from bigint
+  expired_at timestamp with time zone
   ending text
   failure_category text
   error_id uuid
@@ -492,8 +497,11 @@ table node owner openbot_owner
   epoch bigint not null
   beat bigint not null default 0
   draining boolean not null default false
+  seen_at timestamp with time zone not null default clock_timestamp()
+  last_epoch_seen_at timestamp with time zone
   started_at timestamp with time zone not null default clock_timestamp()
 constraint node_pkey PRIMARY KEY (name)
+grant select to openbot_engine;
 grant delete, insert, select, update to openbot_worker;
 
 table organization owner openbot_owner row security forced
@@ -734,11 +742,12 @@ AS $function$
 declare admitted int; counted uuid[]; children boolean := jsonb_path_exists(p_items, '$[*].parent'); items jsonb := case when children then adopt_children(p_items) else p_items end;
 begin
   with head as (
-    insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, parent_id, attached, runnable_at, sequence)
+    insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, parent_id, attached, deadline, budget_ms, runnable_at, sequence)
     select i.id, i.organization, i.project, i.workflow, i.version, i.cursor, i.subject, i.identity, i.member, i.parent, coalesce(i.attached, false),
-      case when i.ready then '-infinity'::timestamptz end, 1
+      d.deadline, i.budget, case when i.ready then '-infinity'::timestamptz else d.deadline end, 1
     from jsonb_to_recordset(items) i(id uuid, organization uuid, project uuid, workflow text, version int, cursor jsonb, subject uuid, identity uuid, member uuid, parent uuid,
-      attached boolean, ready boolean)
+      attached boolean, ready boolean, deadline timestamptz, within double precision, budget bigint)
+    cross join lateral (select coalesce(i.deadline, clock_timestamp() + make_interval(secs => i.within / 1000)) as deadline) d
     on conflict (id) do nothing returning id, organization_id, project_id, member_id, workflow, parent_id, attached),
   told as (
     insert into product_event_inbox (organization_id, project_id, member_id, type, aggregate_id, aggregate_sequence, data)
@@ -852,7 +861,7 @@ owner openbot_owner;
 grant execute to openbot_app;
 
 CREATE OR REPLACE FUNCTION public.claim_executions(p_known text[], p_node text, p_epoch bigint, p_limit integer, p_alone boolean)
- RETURNS TABLE(head execution, claimed_at timestamp with time zone, was_runnable_at timestamp with time zone, was_state text)
+ RETURNS TABLE(head execution, claimed_at timestamp with time zone, was_runnable_at timestamp with time zone, was_state text, expires_at timestamp with time zone)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'public'
@@ -871,8 +880,9 @@ begin
   perform set_config('synchronous_commit', 'off', true);
   return query
   update execution x set owner = p_node, epoch = p_epoch, claim_id = claims[array_position(ids, x.id)], last_claim_id = claims[array_position(ids, x.id)], generation = x.generation + 1, runnable_at = null,
-    started_at = coalesce(x.started_at, clock_timestamp()), state = case when x.state in ('queued', 'waiting') then 'running' else x.state end
-  where x.id = any (ids) returning x, clock_timestamp(), instants[array_position(ids, x.id)], states[array_position(ids, x.id)];
+    started_at = coalesce(x.started_at, clock_timestamp()), ran_from = coalesce(x.ran_from, outer_clock(case when x.attached then x.parent_id end)), state = case when x.state in ('queued', 'waiting') then 'running' else x.state end
+  where x.id = any (ids) returning x, clock_timestamp(), instants[array_position(ids, x.id)], states[array_position(ids, x.id)],
+    case when x.deadline is not null or x.budget_ms is not null then work_expiry(x) end;
 end $function$
 
 owner openbot_engine;
@@ -994,9 +1004,11 @@ CREATE OR REPLACE FUNCTION public.commit_head(i commit_item)
 AS $function$
 declare m execution;
 begin
-  update execution x set commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = 0,
+  update execution x set commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = case when i.idle then x.stalls else 0 end,
       owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
-      runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until when 'park' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
+      runnable_at = case when i."do" = 'yield' then '-infinity'::timestamptz when i."do" in ('wait', 'park') then case when i."to" <> 'waiting' or i.expired or (x.deadline is null and x.budget_ms is null) then i.until else least(i.until, wait_expiry(x, i.human is true)) end end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
+      ran_ms = case when i.human or i."do" in ('yield', 'end') then work_clock(x) else x.ran_ms end, ran_from = case when i.human or i."do" in ('yield', 'end') then null else x.ran_from end,
+      expired_at = case when i.expired then coalesce(x.expired_at, clock_timestamp()) else x.expired_at end,
       ended_at = case when i."do" = 'end' then clock_timestamp() end, ending = coalesce(x.ending, i.ending),
       failure_category = coalesce(i.category, x.failure_category), error_id = coalesce(i.error, x.error_id) where x.id = i.id and fence_holds(x, i) returning * into m;
   if m.id is not null and jsonb_array_length(i.events) > 0 then 
@@ -1024,9 +1036,11 @@ AS $function$
 begin
   return query
   with moved as (
-    update execution x set commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = 0,
+    update execution x set commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = case when i.idle then x.stalls else 0 end,
       owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
-      runnable_at = case i."do" when 'yield' then '-infinity'::timestamptz when 'wait' then i.until when 'park' then i.until end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
+      runnable_at = case when i."do" = 'yield' then '-infinity'::timestamptz when i."do" in ('wait', 'park') then case when i."to" <> 'waiting' or i.expired or (x.deadline is null and x.budget_ms is null) then i.until else least(i.until, wait_expiry(x, i.human is true)) end end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
+      ran_ms = case when i.human or i."do" in ('yield', 'end') then work_clock(x) else x.ran_ms end, ran_from = case when i.human or i."do" in ('yield', 'end') then null else x.ran_from end,
+      expired_at = case when i.expired then coalesce(x.expired_at, clock_timestamp()) else x.expired_at end,
       ended_at = case when i."do" = 'end' then clock_timestamp() end, ending = coalesce(x.ending, i.ending),
       failure_category = coalesce(i.category, x.failure_category), error_id = coalesce(i.error, x.error_id) from jsonb_populate_recordset(null::commit_item, p_items) i where x.id = any (p_ids) and x.id = i.id and fence_holds(x, i)
     returning x as head, i as item),
@@ -1601,6 +1615,38 @@ end $function$
 owner openbot_engine;
 grant execute to openbot_worker;
 
+CREATE OR REPLACE FUNCTION public.outer_clock(p_parent uuid)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+declare parent execution;
+begin
+  if p_parent is not null then
+    select * into parent from execution x where x.id = p_parent;
+    if found then return work_clock(parent); end if;
+  end if;
+  return (extract(epoch from clock_timestamp()) * 1000)::bigint;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.parent_stands(h execution)
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+declare parent execution;
+begin
+  if not h.attached or h.parent_id is null then return false; end if;
+  select * into parent from execution x where x.id = h.parent_id;
+  return found and (parent.ran_from is null or parent_stands(parent));
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_engine;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.pass_gate(h execution, p_calls jsonb, OUT o_calls jsonb, OUT o_gate jsonb)
  RETURNS record
  LANGUAGE plpgsql
@@ -1703,13 +1749,17 @@ CREATE OR REPLACE FUNCTION public.release_executions(p_owner text, p_epoch bigin
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'public'
 AS $function$
+declare n node;
 begin
+  select * into n from node y where y.name = p_owner;
   return query
   with lost as materialized (
     select x.id from execution x where x.owner = p_owner and (p_epoch is null or x.epoch = p_epoch) and not (x.claim_id = any (p_keep))
     order by x.id for no key update skip locked)
   update execution x set owner = null, epoch = null, claim_id = null, stalls = x.stalls + p_cost,
-    runnable_at = case when x.stalls + p_cost >= 3 then clock_timestamp() + make_interval(secs => power(2, least(x.stalls + p_cost, 8))) else '-infinity'::timestamptz end
+    runnable_at = case when x.stalls + p_cost >= 3 then clock_timestamp() + make_interval(secs => power(2, least(x.stalls + p_cost, 8))) else '-infinity'::timestamptz end,
+    ran_from = null, ran_ms = greatest(x.ran_ms, work_clock(x) - greatest(0, coalesce(
+      (extract(epoch from clock_timestamp() - case x.epoch when n.epoch then n.seen_at when n.epoch - 1 then n.last_epoch_seen_at end) * 1000)::bigint, work_clock(x))))
   from lost where x.id = lost.id returning x.id;
 end $function$
 
@@ -1920,6 +1970,35 @@ AS $function$ select nullif(current_setting('app.project', true), '')::uuid $fun
 owner openbot_owner;
 grant execute to public;
 
+CREATE OR REPLACE FUNCTION public.time_left(p_organization uuid, p_project uuid, p_id uuid)
+ RETURNS double precision
+ LANGUAGE plpgsql
+ SET "app.organization" TO ''
+ SET "app.project" TO ''
+AS $function$
+declare h execution;
+begin
+  perform set_config('app.organization', p_organization::text, true), set_config('app.project', p_project::text, true);
+  select * into h from execution x where x.id = p_id;
+  return extract(epoch from work_expiry(h) - clock_timestamp())::double precision * 1000;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.wait_expiry(h execution, p_human boolean)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if h.expired_at is not null or p_human then return case when h.expired_at is null then h.deadline end; end if;
+  return greatest(work_expiry(h), case when parent_stands(h) then least(h.deadline, clock_timestamp() + interval '5 s') end);
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_engine;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.wake_permitted()
  RETURNS SETOF uuid
  LANGUAGE plpgsql
@@ -1952,4 +2031,29 @@ begin
 end $function$
 
 owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.work_clock(h execution)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+begin
+  return h.ran_ms + case when h.ran_from is null then 0 else greatest(0, outer_clock(case when h.attached then h.parent_id end) - h.ran_from) end;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.work_expiry(h execution)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if h.expired_at is not null then return null; end if;
+  return least(h.deadline, case when h.budget_ms is not null then clock_timestamp() + make_interval(secs => (h.budget_ms - work_clock(h)) / 1000.0) end);
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_engine;
 grant execute to openbot_worker;

@@ -52,7 +52,16 @@ export type NewExecution = {
   readonly parent?: Parent | null;
   /** `false`: the row waits (`runnable_at` null) until `makeReady` says that it may start. */
   readonly ready: boolean;
+  /** When its time is over: an instant that somebody named, or so long from now on the database's clock. */
+  readonly deadline?: Date | { readonly inMs: number } | null;
+  /** How long it may run, in milliseconds: only while it and its parents can. */
+  readonly budgetMs?: number | null;
 };
+
+const limitsOf = ({ deadline, budgetMs }: NewExecution): object => ({
+  ...(deadline instanceof Date ? { deadline: deadline.toISOString() } : deadline ? { within: deadline.inMs } : {}),
+  ...(budgetMs === undefined || budgetMs === null ? {} : { budget: budgetMs }),
+});
 
 /** New work as `admit_executions` reads it. */
 export const toWire = (id: string, work: NewExecution): object => ({
@@ -67,6 +76,7 @@ export const toWire = (id: string, work: NewExecution): object => ({
   member: work.memberId,
   ready: work.ready,
   ...(work.parent ? { parent: work.parent.id, attached: work.parent.attached } : {}),
+  ...limitsOf(work),
 });
 
 /**

@@ -36,19 +36,26 @@ export class CallLog {
 
   /**
    * Takes over what is stored. Of an attempt that this owner made itself it knows at least as much as the store; of an earlier owner's the store may
-   * know more than before: its result came late. An unproven call that an earlier owner was sending has an unknown result from here on.
+   * know more than before: its result came late. An unproven call that an earlier owner was sending has an unknown result from here on. One whose stored
+   * data is damaged hides none of the others: the damage is thrown when all are known, so that the work fails of it and loses no call.
    */
   restore(calls: readonly StoredCall[]): void {
+    const damaged: unknown[] = [];
     for (const call of calls) {
       const known = this.latest.get(nameOf(call));
       if (known?.own && known.attempt === call.attempt && call.decided === null && !call.late) continue;
       if (known) this.writer.dropMoves(known);
       const { input, ...stored } = call;
       const entry: Entry = { ...stored, lostUsage: null, own: false };
-      entry.lostUsage = input === null ? null : this.seals.openInput(entry, input).lostUsage;
+      try {
+        entry.lostUsage = input === null ? null : this.seals.openInput(entry, input).lostUsage;
+      } catch (error) {
+        damaged.push(error);
+      }
       this.latest.set(nameOf(call), entry);
       if (call.safety === 'unproven' && call.state === 'sending') this.giveUp(entry);
     }
+    if (damaged.length > 0) throw damaged[0];
   }
 
   /** Unknown calls that nobody has settled. */

@@ -77,6 +77,12 @@ export type CommitItem = {
   readonly seen?: number;
   readonly cancel?: number;
   readonly until?: string | null;
+  /** Nothing that a crash after it would not undo: an opened call, text, a handover, a wait for a person. Stalls go on counting. */
+  readonly idle?: true;
+  /** A wait for a person: the work's time stands until it is claimed again. */
+  readonly human?: true;
+  /** The work's time is over, whatever a clock says later. */
+  readonly expired?: true;
   readonly calls?: readonly WireCall[];
   readonly consume?: readonly { readonly name: string; readonly number: number }[];
   readonly feature?: string;

@@ -138,6 +138,7 @@ export class Engine {
         load: (head) => this.load(head),
         lateResults: this.lateResults,
         places: this.places,
+        timeLeft: (head) => this.timeLeft(head),
         report: host.report,
       },
       options,
@@ -202,5 +203,14 @@ export class Engine {
       values: [head.context.organizationId, head.context.projectId, head.id],
     });
     return rows[0]!.work;
+  }
+
+  private async timeLeft(head: Head): Promise<number | null> {
+    const { rows } = await this.host.pool.query<{ ms: number | null }>({
+      name: 'openbot_time_left',
+      text: 'select time_left($1, $2, $3) as ms',
+      values: [head.context.organizationId, head.context.projectId, head.id],
+    });
+    return rows[0]!.ms;
   }
 }

@@ -13,6 +13,7 @@ import type { Head } from './head.js';
 import type { EnginePorts } from './ports.js';
 import type { FeatureRows, Locks } from './phase.js';
 import type { Aggregate } from './saga.js';
+import { timeOf } from './progress.js';
 import type { OrganizationKey } from './sealing.js';
 import { isDataError, isPassingStorageError } from './storage-errors.js';
 import type { Tx } from './tx.js';
@@ -33,6 +34,8 @@ export type Change = {
   readonly children?: readonly NewChild[] | undefined;
   readonly until?: Date | null;
   readonly ending?: EndState;
+  /** Waits for a person, or goes on after one: it costs no time and proves no progress. */
+  readonly human?: boolean;
   readonly consume?: readonly { readonly name: string; readonly number: number }[];
   readonly failure?: SafeFailure | null;
   /** Calls whose saving this write is for: they go with it or not at all, never with the write of a call beside them. */
@@ -283,7 +286,7 @@ export class ExecutionWriter {
     this.head.commitNumber = item.n;
     this.starts = false;
     this.sending = null;
-    this.head.stalls = 0;
+    if (!item.idle) this.head.stalls = 0;
     this.head.state = item.to;
     if (item.cursor) this.head.cursor = item.cursor;
     this.ports.published(item.id);
@@ -336,6 +339,7 @@ export class ExecutionWriter {
       // A release that an unread signal contradicts must be refused; a handover reads nothing and refuses nothing.
       ...(moves && change.do !== 'yield' ? { seen: head.signalCount } : {}),
       ...(change.cursor ? { cursor: change.cursor } : {}),
+      ...timeOf(change, calls, head),
       ...(change.until === undefined ? {} : { until: change.until?.toISOString() ?? null }),
       ...(calls.length > 0 ? { calls } : {}),
       ...(change.consume?.length ? { consume: change.consume } : {}),

@@ -7,6 +7,7 @@ import { CallLog, CallWaits, OutcomeUnknown, type StoredCall } from './call-log.
 import { assertWhole, attachedBelow, stopOnce } from './cascade.js';
 import { OwnershipLost, type Committer } from './committer.js';
 import { CommitRefused, ExecutionWriter } from './execution-writer.js';
+import { DeadlineExceeded, watchExpiry } from './expiry.js';
 import { toStored, type Claimed, type Head } from './head.js';
 import type { LateResults } from './late-results.js';
 import { OpenRun } from './open-run.js';
@@ -39,11 +40,12 @@ export type FiberDeps = {
   readonly sagaOf: (workflow: string) => Saga<object>;
   readonly load: (head: Head) => Promise<LoadedWork>;
   readonly lateResults: Pick<LateResults, 'handIn'>;
+  readonly timeLeft: (head: Head) => Promise<number | null>;
   readonly isDraining: () => boolean;
 };
 
 /** Why a running phase is stopped. Cancels are read from the store, so the reason says only that there is something to read. */
-export type StopReason = 'look' | 'shutdown' | 'lost';
+export type StopReason = 'look' | 'expired' | 'shutdown' | 'lost';
 
 const poisonedAt = 6;
 /** What the engine tells itself: it is read and consumed here, and no saga sees it. */
@@ -74,6 +76,7 @@ export class Fiber {
   private readonly startedAt = performance.now();
   /** Whether earlier owners or senders left calls or signals to read first. Until they are known, nothing is done: not even an end. */
   private inherits: boolean;
+  private readonly leaving = new AbortController();
 
   constructor(
     private readonly claimed: Claimed,
@@ -100,6 +103,7 @@ export class Fiber {
 
   /** `false`: it gave up without releasing its row. */
   async run(): Promise<boolean> {
+    void this.watchTime();
     try {
       while (!this.released) {
         try {
@@ -110,9 +114,20 @@ export class Fiber {
       }
       return !this.abandoned;
     } finally {
+      this.leaving.abort();
       this.writer.stop();
       this.deps.lateResults.handIn(this.head, this.writer.unsaved);
     }
+  }
+
+  /** Time that is over already is known before the first step. */
+  private async watchTime(): Promise<void> {
+    const { head, claimed, deps } = this;
+    if (!head.expiresAt) return;
+    const leftMs = head.expiresAt.getTime() - claimed.claimedAt.getTime();
+    if (leftMs > 0 && (await watchExpiry(leftMs, () => deps.timeLeft(head), this.leaving.signal)) === 'left') return;
+    head.expired = true;
+    if (leftMs > 0 && this.stopped === null) this.interrupt('expired');
   }
 
   private async advance(): Promise<void> {
@@ -120,17 +135,24 @@ export class Fiber {
     if (this.stopped === 'lost') return void (this.released = true);
     this.inherits ||= this.writer.takeAdmitted();
     if (this.inherits) return void (await this.reload());
-    if (this.stopped === 'look') return this.reread(null);
+    if (this.stopped === 'look' || this.stopped === 'expired') return this.reread(null);
     if (head.state === 'outcome_unknown') return this.settleUnknown();
     if (this.calls.undecided > 0) return this.waitForDecision();
     if (head.state === 'cancelling') return this.end('cancelled', this.failure);
     if (head.ending) return this.end(head.ending, this.failure);
     if (this.failure) return this.end('failed', this.failure);
     if (this.deps.isDraining() || this.stopped === 'shutdown') return this.handOver();
-    if (head.stalls >= poisonedAt) return this.fail(new Error(`taken over ${head.stalls} times without a commit`), 'crashes');
+    await this.step();
+  }
+
+  private async step(): Promise<void> {
+    const { head } = this;
+    if (head.stalls >= poisonedAt) return this.fail(new Error(`taken over ${head.stalls} times without progress`), 'crashes');
+    const saga = this.deps.sagaOf(head.workflow);
+    if (head.expired && !saga.expired) return this.fail(new DeadlineExceeded(), 'deadline_exceeded');
     if (this.parkedUntil) return this.park(this.parkedUntil);
     const wake = this.wake();
-    await this.follow(this.next(wake), wake);
+    await this.follow(this.next(saga, wake), wake);
   }
 
   /** A call waits for its limit, with nothing of the phase open. A place that came meanwhile is counted on the head and refuses this. */
@@ -148,12 +170,12 @@ export class Fiber {
   private wake(): Wake {
     const now = this.now();
     const { waitUntil } = this.head;
-    return { now, due: waitUntil !== null && now >= waitUntil, signals: [...this.signals] };
+    return { now, due: waitUntil !== null && now >= waitUntil, expired: this.head.expired, signals: [...this.signals] };
   }
 
-  private next(wake: Wake): Next {
-    const { head } = this;
-    const next = this.deps.sagaOf(head.workflow).next(toStored(head, this.writer.cursor), wake);
+  private next(saga: Saga<object>, wake: Wake): Next {
+    const stored = toStored(this.head, this.writer.cursor);
+    const next = wake.expired && saga.expired ? saga.expired(stored, wake) : saga.next(stored, wake);
     if (next.kind === 'wait' && next.until && next.until <= wake.now) throw new Error('the saga waits for a time that has passed');
     return next;
   }
@@ -161,7 +183,7 @@ export class Fiber {
   private async follow(next: Next, wake: Wake): Promise<void> {
     if (next.kind === 'end') return this.end(next.as, next.failure);
     if (next.kind === 'wait') {
-      await this.writer.write({ to: 'waiting', do: 'wait', until: next.until });
+      await this.writer.write({ to: 'waiting', do: 'wait', until: next.until, human: next.for === 'decision' });
       this.released = true;
       return;
     }
@@ -236,13 +258,13 @@ export class Fiber {
 
   /** Unknown calls wait for a person; nothing is sent again until each has its decision. */
   private async waitForDecision(): Promise<void> {
-    await this.writer.write({ to: 'outcome_unknown', do: 'wait', until: null });
+    await this.writer.write({ to: 'outcome_unknown', do: 'wait', until: null, human: true });
     this.released = true;
   }
 
   private async settleUnknown(): Promise<void> {
     if (this.calls.undecided > 0) return this.waitForDecision();
-    await this.writer.write({ to: this.head.cancelNumber > 0 ? 'cancelling' : 'running', consume: this.answers.splice(0) });
+    await this.writer.write({ to: this.head.cancelNumber > 0 ? 'cancelling' : 'running', consume: this.answers.splice(0), human: true });
   }
 
   private async handOver(): Promise<void> {
@@ -261,7 +283,7 @@ export class Fiber {
     if (error instanceof CallWaits) return void (this.parkedUntil = { until: error.until });
     if (error instanceof CommitRefused) return this.reread(error);
     const reason = this.stopped;
-    if (reason === 'look') return this.reread(null);
+    if (reason === 'look' || reason === 'expired') return this.reread(null);
     if (reason === 'shutdown') return;
     if (isPassingStorageError(error)) return void (await delay(100 + Math.random() * 400));
     this.failOrGiveUp(error, 'internal');
@@ -279,6 +301,8 @@ export class Fiber {
   private async reread(refusal: CommitRefused | null): Promise<void> {
     const before = { state: this.head.state, signals: this.head.signalCount, cancel: this.head.cancelNumber, children: this.head.openChildren };
     const background = await this.writer.takeBroken();
+    // What it waited for may not be what it does next.
+    this.parkedUntil = null;
     if (this.stopped === 'lost') return void (this.released = true);
     this.stop = new AbortController();
     if (this.stopped !== 'shutdown') this.stopped = null;
@@ -308,8 +332,8 @@ export class Fiber {
     head.openChildren = work.head.openChildren;
     if (work.head.announced !== null && work.head.announced !== 'running') this.writer.announceRunning();
     // Calls first: whatever is wrong with a signal, an unproven call of an earlier owner has to be known before the work may end.
-    this.calls.restore(work.calls);
     this.inherits = false;
+    this.calls.restore(work.calls);
     const signals = work.signals
       .filter((signal) => signal.name !== 'cancel')
       .map(({ name, number, body }) => ({

@@ -17,6 +17,8 @@ export type Head = {
   readonly epoch: string;
   readonly claimId: string;
   readonly waitUntil: Date | null;
+  /** When its deadline or its budget is over by the database's clock, as far as was known at the claim. `null`: it has none, or it was told. */
+  readonly expiresAt: Date | null;
   state: ExecutionState;
   cursor: object;
   commitNumber: number;
@@ -29,6 +31,8 @@ export type Head = {
   /** The end that waits for them, and its reason. */
   ending: EndState | null;
   failure: SafeFailure | null;
+  /** Its time is over: said with the next commit, and for good. */
+  expired: boolean;
 };
 
 export type Claimed = { readonly head: Head; readonly claimedAt: Date; readonly startsRunning: boolean };
@@ -57,6 +61,8 @@ export type ClaimRow = {
   cancel_number: number;
   stalls: number;
   wait_until: Date | null;
+  expired_at: Date | null;
+  expires_at: Date | null;
   claimed_at: Date;
   was_state: ExecutionState;
 };
@@ -78,6 +84,8 @@ export const toClaimed = (row: ClaimRow): Claimed => ({
     claimId: row.claim_id,
     stalls: row.stalls,
     waitUntil: row.wait_until,
+    expiresAt: row.expires_at,
+    expired: row.expired_at !== null,
     state: row.state,
     cursor: row.cursor,
     commitNumber: row.commit_number,

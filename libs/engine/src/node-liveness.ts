@@ -50,7 +50,7 @@ export class NodeLiveness {
     await this.takeName();
     const sentAt = performance.now();
     const { rows } = await this.query<{ epoch: string; timeline: string | null }>(
-      `insert into node (name, epoch) values ($1, 1) on conflict (name) do update set epoch = node.epoch + 1, beat = node.beat + 1, draining = false, started_at = clock_timestamp()
+      `insert into node (name, epoch) values ($1, 1) on conflict (name) do update set epoch = node.epoch + 1, beat = node.beat + 1, last_epoch_seen_at = node.seen_at, seen_at = clock_timestamp(), draining = false, started_at = clock_timestamp()
        returning epoch, database_timeline() as timeline`,
       [this.node],
     );
@@ -101,10 +101,10 @@ export class NodeLiveness {
     const sentAt = performance.now();
     try {
       if (!this.client) await this.takeName();
-      const { rows } = await this.query<{ timeline: string | null }>(`update node set beat = beat + 1 where name = $1 and epoch = $2 returning database_timeline() as timeline`, [
-        this.node,
-        this.epoch,
-      ]);
+      const { rows } = await this.query<{ timeline: string | null }>(
+        `update node set beat = beat + 1, seen_at = clock_timestamp() where name = $1 and epoch = $2 returning database_timeline() as timeline`,
+        [this.node, this.epoch],
+      );
       if (!rows[0]) return false;
       this.aliveUntil = sentAt + this.leaseMs;
       this.follow(rows[0].timeline);

@@ -26,22 +26,28 @@ export type Stored<Cursor> = {
 
 export type Signal = { readonly name: string; readonly number: number; readonly body: unknown };
 
-/** What woke the execution, read right after the claim. `now` is the database's clock; `due`: the last wait's `until` has passed. */
-export type Wake = { readonly now: Date; readonly due: boolean; readonly signals: readonly Signal[] };
+/**
+ * What woke the execution, read right after the claim. `now` is the database's clock; `due`: the last wait's `until` has passed; `expired`: the
+ * execution's deadline or its time budget is over.
+ */
+export type Wake = { readonly now: Date; readonly due: boolean; readonly expired: boolean; readonly signals: readonly Signal[] };
 
 /** A phase is a command on the bus; its handler gets the open `PhaseRun` as `run`. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- phases differ in their cursor and arguments
 export type CommandClass = new (run: any, args: any) => object;
 
+/** A wait for a person costs no time of a budget. */
+export type WaitedFor = 'decision';
+
 export type Next =
   | { readonly kind: 'phase'; readonly command: CommandClass; readonly args: unknown }
-  | { readonly kind: 'wait'; readonly until: Date | null }
+  | { readonly kind: 'wait'; readonly until: Date | null; readonly for: WaitedFor | null }
   | { readonly kind: 'end'; readonly as: EndState; readonly failure: SafeFailure | null };
 
 /** Runs `new command(run, args)` on the command bus. */
 export const phase = (command: CommandClass, args?: unknown): Next => ({ kind: 'phase', command, args });
 /** Releases the execution until a signal comes, or until `until` on the database's clock. */
-export const wait = (options: { readonly until?: Date } = {}): Next => ({ kind: 'wait', until: options.until ?? null });
+export const wait = (options: { readonly until?: Date; readonly for?: WaitedFor } = {}): Next => ({ kind: 'wait', until: options.until ?? null, for: options.for ?? null });
 /**
  * While attached children are open, `completed` waits for them, and asks `next` again at each of their ends; `failed` and `interrupted` ask them to
  * stop, once, and wait: the reason stays, and `next` is not asked any more.
@@ -61,6 +67,8 @@ export type Outcome = { readonly as: EndState; readonly failure: SafeFailure | n
 export interface Saga<Cursor> {
   /** Pure: what is stored and what woke it decide; a new owner decides the same. */
   next(stored: Stored<Cursor>, wake: Wake): Next;
+  /** Asked instead of `next` once the execution's time is over. Without it, the work ends as failed, `deadline_exceeded`. */
+  expired?(stored: Stored<Cursor>, wake: Wake): Next;
   /** Aggregates that `end` writes, locked before any head. */
   aggregates?(stored: Stored<Cursor>): readonly Aggregate[];
   /** Named from what is locked: every other execution whose head `end` will touch. */

@@ -1,6 +1,7 @@
 import type { MigrationInterface } from 'typeorm';
 import { Tenancy1764500000000 } from '@migrations/1764500000000-tenancy.js';
 import { EngineTables1764500000010 } from '@migrations/1764500000010-engine-tables.js';
+import { EngineClocks1764500000015 } from '@migrations/1764500000015-engine-clocks.js';
 import { EngineOwnership1764500000020 } from '@migrations/1764500000020-engine-ownership.js';
 import { EngineSignals1764500000030 } from '@migrations/1764500000030-engine-signals.js';
 import { EngineCommits1764500000040 } from '@migrations/1764500000040-engine-commits.js';
@@ -24,6 +25,7 @@ import { Feed1764500000600 } from '@migrations/1764500000600-feed.js';
 export const migrations: readonly (new () => MigrationInterface)[] = [
   Tenancy1764500000000,
   EngineTables1764500000010,
+  EngineClocks1764500000015,
   EngineOwnership1764500000020,
   EngineSignals1764500000030,
   EngineCommits1764500000040,

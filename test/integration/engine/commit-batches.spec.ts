@@ -107,7 +107,8 @@ describe('commits in one call', () => {
   function plain(row: Record<string, unknown>, order: ReadonlyMap<string, number>, subjects: ReadonlyMap<string | null, number>, organizations: readonly string[]) {
     const kept = Object.entries(row).map(([column, value]) => {
       if (column.endsWith('_at') && column !== 'runnable_at') return [column, value === null ? null : 'a time'];
-      if (['claim_id', 'last_claim_id', 'project_id', 'workflow'].includes(column)) return [column, value === null ? null : 'set'];
+      if (column === 'ran_ms') return [column, 'a time'];
+      if (['claim_id', 'last_claim_id', 'project_id', 'workflow', 'ran_from'].includes(column)) return [column, value === null ? null : 'set'];
       if (column === 'organization_id') return [column, organizations.indexOf(value as string)];
       return [column, order.get(value as string) ?? subjects.get(value as string) ?? value];
     });

@@ -96,6 +96,8 @@ async function holdOffice(process: SimulatedProcess, storage: Storage, deps: Nod
       },
       lateResults: new LateResults({ pool, published: () => undefined, reach: () => undefined, report }),
       report,
+      // No work of the simulation has a limit.
+      timeLeft: () => Promise.resolve(null),
     },
     { slots: 20, leaseMs, graceMs: 1_000 },
   );

@@ -12,15 +12,16 @@ export type NodeOptions = {
   readonly node: string;
   readonly leaseMs: number;
   readonly workflows: readonly string[];
+  readonly graceMs?: number;
   readonly debugPoint?: string;
 };
 
 /** A worker of its own: `node -r … node-process.ts <options>`. Says `started` or the name of what kept it from it; leaves in order on SIGTERM. */
-async function main({ url, apiUrl, workerUrl, node, leaseMs, workflows, debugPoint: point }: NodeOptions): Promise<void> {
+async function main({ url, apiUrl, workerUrl, node, leaseMs, workflows, graceMs = 5_000, debugPoint: point }: NodeOptions): Promise<void> {
   const open = (login: string, role: 'api' | 'worker'): Promise<DataSource> => new DataSource(dataSourceOptions(login, role, 5)).initialize();
   const [api, worker] = await Promise.all([open(apiUrl, 'api'), open(workerUrl, 'worker')]);
   const database = { url, apiUrl, workerUrl, api, worker, close: () => Promise.resolve() };
-  const harness = await startEngine(database, partsOf(workflows), { node, leaseMs, reach: debugPoint(point ?? null) });
+  const harness = await startEngine(database, partsOf(workflows), { node, leaseMs, graceMs, reach: debugPoint(point ?? null) });
   running.count = () => harness.engine.running;
   process.once('SIGTERM', () => void harness.stop().then(() => process.exit(0)));
   process.send?.('started');

@@ -9,6 +9,9 @@ import { createProbeFeature, newProbe } from '../../integration/engine/probe-fea
 import { startOutside, type Outside } from './outside.js';
 import { startNode } from './worker-node.js';
 
+// Seven processes start one after another, and a busy machine takes its time for that.
+jest.setTimeout(120_000);
+
 describe('work that kills its process each time', () => {
   let database: TestDatabase;
   let superuser: Pool;

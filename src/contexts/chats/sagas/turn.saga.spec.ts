@@ -26,7 +26,7 @@ const stored = <Cursor>(cursor: Cursor) => ({
   parent: null,
   openChildren: 0,
 });
-const wake = { now, due: false, signals: [] };
+const wake = { now, due: false, expired: false, signals: [] };
 
 test.each<[string, TurnCursor, object]>([
   ['a new turn takes its inputs', newTurnCursor('turn'), { kind: 'phase', command: PrepareTurn }],
