@@ -59,7 +59,7 @@ select x.id, x.state, x.failure_category, x.cancel_number, x.cursor,
   (select jsonb_agg(jsonb_build_object('step', u.step, 'attempt', u.attempt, 'status', u.status)) from usage_entry u where u.execution_id = x.id) as usage
 from execution x where x.id between $1 and $2`;
 
-type Call = { step: number; attempt: number; safety: string; state: string; decided: string | null; known: boolean };
+type Call = { step: number; attempt: number; safety: string; state: string; decided: string | null; known: boolean; late: boolean };
 type History = {
   id: string;
   state: string;
@@ -139,7 +139,7 @@ export async function checkHistory(observer: Client, [from, to]: readonly [strin
     const countOf = (step: number, attempt: number): number => sends.filter((send) => send.step === step && send.attempt === attempt).length;
     return [
       ['no call left open', all.some(({ state, decided }) => state === 'intent' || state === 'sending' || (state === 'unknown' && decided === null))],
-      ['a known result is kept', all.some(({ state, known }) => known && (state === 'unknown' || state === 'abandoned'))],
+      ['a known result is kept', all.some(({ state, known, late }) => known && !late && (state === 'unknown' || state === 'abandoned'))],
       ['no second send of an unproven call', all.some(({ safety, step, attempt }) => safety === 'unproven' && countOf(step, attempt) > 1)],
       [
         'no second send of an unproven call',

@@ -108,4 +108,9 @@ export const plantedBugs: readonly PlantedBug[] = [
     because: 'no read of another row may decide an end',
     edits: [{ of: 'end_child', from: 'open_children - 1', to: 'open_children' }],
   },
+  {
+    name: 'a late result over a decision',
+    because: 'what somebody decided stands, also when the answer comes after all',
+    edits: [{ of: 'late_result', from: 'h.ended_at is null and c.decided is null and', to: 'h.ended_at is null and' }],
+  },
 ];

@@ -1,8 +1,8 @@
-import { commitBatch, itemOf } from '@test/integration/engine/by-hand.js';
+import { commitBatch, itemOf, releaseAll } from '@test/integration/engine/by-hand.js';
 import { admitExecution, settleCommand, takeCommand } from '@engine/admit.js';
 import { requestCancel } from '@engine/executions.js';
 import { expectIn, untilAnswered, type Scene } from '../stage.js';
-import { call, commit, event, headOf, passed, opened } from './acting.js';
+import { call, commit, event, headOf, load, opened, passed } from './acting.js';
 
 const gate: Scene = {
   name: 'a cancel that was accepted precedes every later send',
@@ -94,4 +94,49 @@ const commands: Scene = {
   },
 };
 
-export const askingScenes: readonly Scene[] = [gate, decisions, commands];
+const usage = { provider: 'outside', model: 'outside', source: 'reply', status: 'confirmed', inputTokens: 1, outputTokens: 1 };
+const reply = JSON.stringify({ ...call, move: ['sending'], to: 'succeeded', result: 'AAAA', usage });
+
+const lateReply: Scene = {
+  name: 'a late reply, a new owner and a decision',
+  async play(stage) {
+    const head = await stage.owned('n1');
+    await commitBatch(stage.lane.superuser, [itemOf(head, { calls: [{ ...opened, to: 'sending' }] })]);
+    const { organizationId, projectId } = stage.tenant;
+    const late = { text: 'select late_result($1, $2, $3, $4::jsonb) as outcome', values: [organizationId, projectId, head.id, reply] };
+    const said: string[] = [];
+    stage.actor('sender', async ({ storage, random }) => {
+      // How late, the seed says.
+      for (let turns = Math.floor(random() * 16); turns > 0; turns -= 1) await untilAnswered(() => storage.query({ text: 'select name from node' }));
+      said.push(((await untilAnswered(() => storage.query(late))).rows[0] as { outcome: string }).outcome);
+    });
+    stage.actor('n2', async (hand) => {
+      await untilAnswered(() => releaseAll(hand.storage.pool, stage.nodeName('n1'), '1'));
+      const [mine] = await stage.claim('n2', hand.storage.pool).catch(() => []);
+      if (!mine) return;
+      for (let tries = 0; tries < 3; tries += 1) {
+        const { head: stored, calls } = await load(hand, stage, head.id);
+        if (calls[0]?.state !== 'sending') return;
+        const unknown = { calls: [{ ...call, move: ['sending'], to: 'unknown' }], to: 'outcome_unknown' as const, do: 'wait' as const, until: null, seen: stored!.signalCount };
+        if (passed(await commit(hand, itemOf(mine, unknown)))) return;
+      }
+    });
+    stage.actor('decider', async ({ within }) => {
+      for (let tries = 0; tries < 8; tries += 1) await untilAnswered(() => within((tx) => tx.query(`select decide_call($1, 1, 'call', 1, 'retry', null)`, [head.id])));
+    });
+    await stage.curtain();
+    const [stored] = await stage.ask<{ state: string; decided: string | null; late: boolean }>('select state, decided, late from execution_call where execution_id = $1', [
+      head.id,
+    ]);
+    const used = await stage.ask('select 1 from usage_entry where execution_id = $1', [head.id]);
+    // A decision that was made before it stands; else the result is the call's. Either way it was told, and counted once.
+    const { state, decided, late: isLate } = stored!;
+    expectIn(this.name, used.length === 1 && isLate && (decided === null ? state === 'succeeded' : state === 'unknown' && !said.includes('stored')), {
+      stored,
+      used: used.length,
+      said,
+    });
+  },
+};
+
+export const askingScenes: readonly Scene[] = [gate, decisions, commands, lateReply];
