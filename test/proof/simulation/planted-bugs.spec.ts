@@ -35,7 +35,7 @@ describe('planted bugs', () => {
   test('where nothing is planted, nothing is found', async () => {
     const lane = await openLane();
     try {
-      expect(await hunt(25, scenesOf(lane))).toBeNull();
+      expect(await hunt(10, scenesOf(lane))).toBeNull();
     } finally {
       await lane.close();
     }

@@ -113,4 +113,16 @@ export const plantedBugs: readonly PlantedBug[] = [
     because: 'what somebody decided stands, also when the answer comes after all',
     edits: [{ of: 'late_result', from: 'h.ended_at is null and c.decided is null and', to: 'h.ended_at is null and' }],
   },
+  {
+    name: 'a permit freed on takeover',
+    because: 'what the dead owner sent is still on its way, and takes the place that somebody else gets',
+    edits: [
+      {
+        of: 'release_executions',
+        from: /begin\s/i,
+        to: `begin update permit p set state = 'freed' from execution x where x.owner = p_owner and not (x.claim_id = any (p_keep)) and p.execution_id = x.id; `,
+      },
+    ],
+    also: [asSuperuser('release_executions(text, bigint, uuid[], int)')],
+  },
 ];

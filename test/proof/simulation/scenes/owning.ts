@@ -143,4 +143,26 @@ const savedResult: Scene = {
   },
 };
 
-export const owningScenes: readonly Scene[] = [resend, takeover, takers, manyHeads, savedResult];
+const permitted: Scene = {
+  name: 'a takeover of work whose call holds the one place of a limit',
+  async play(stage) {
+    const first = await stage.owned('n1');
+    const second = await stage.owned('n3');
+    const intent = { ...opened, limited: true as const, to: 'intent' };
+    for (const head of [first, second]) await commitBatch(stage.lane.superuser, [itemOf(head, { calls: [intent] })]);
+    const gate = { ...call, move: ['intent'], to: 'sending', limited: true as const, gate: { permit: { limit: 'outside', size: 1, timeoutMs: 3_600_000 } } };
+    const pass = (head: Head) => async (hand: Hand) => void (await commit(hand, itemOf({ ...head, commitNumber: 1 }, { calls: [gate] })));
+    stage.actor('n1', pass(first));
+    stage.actor('n3', pass(second));
+    stage.actor('n2', async ({ storage }) => {
+      for (let tries = 0; tries < 3; tries += 1) await untilAnswered(() => releaseAll(storage.pool, stage.nodeName('n1'), '1'));
+      await stage.claim('n2', storage.pool).catch(() => undefined);
+    });
+    await stage.curtain();
+    const sending = await stage.ask(`select 1 from execution_call where organization_id = $1 and state = 'sending'`, [stage.tenant.organizationId]);
+    const held = await stage.ask(`select 1 from permit where organization_id = $1 and state = 'held'`, [stage.tenant.organizationId]);
+    expectIn(this.name, sending.length <= 1 && held.length === sending.length, { sending: sending.length, held: held.length });
+  },
+};
+
+export const owningScenes: readonly Scene[] = [resend, takeover, takers, manyHeads, savedResult, permitted];
