@@ -180,10 +180,10 @@ export class ExecutionWriter {
     return this.inOrder(async () => {
       // `work` reads what a finished phase's rows say, and follows them in the log.
       if (this.held?.change.rows) await this.sendHeld();
-      this.ports.assertOwned();
       const built = this.build(change);
       for (let attempt = 0; ; attempt += 1) {
         try {
+          this.ports.assertOwned();
           const { outcome, heads } = await this.lockedCommit(built.item, locks, work);
           this.settle(built, outcome);
           return heads;
@@ -192,7 +192,6 @@ export class ExecutionWriter {
           // After a lost COMMIT the fence answers `already`; the work then does not run again.
           if (!isPassingStorageError(error)) return this.giveBack(built, error);
           await delay(5 + Math.random() * Math.min(95, 20 * (attempt + 1)));
-          this.ports.assertOwned();
         }
       }
     });
@@ -274,10 +273,15 @@ export class ExecutionWriter {
   }
 
   private async send(built: Built): Promise<GateAnswer | null> {
-    this.ports.assertOwned();
-    const settled = await this.committer.submit(built.item).catch((error: unknown) => this.giveBack(built, error));
+    const settled = await this.submit(built.item).catch((error: unknown) => this.giveBack(built, error));
     this.settle(built, settled.outcome);
     return settled.gate;
+  }
+
+  /** Asynchronous, so that what may not even be sent is given back as what was refused is. */
+  private async submit(item: CommitItem): ReturnType<Committer['submit']> {
+    this.ports.assertOwned();
+    return this.committer.submit(item);
   }
 
   private settle({ item, held }: Built, outcome: CommitOutcome): void {

@@ -303,7 +303,7 @@ export class Fiber {
     const background = await this.writer.takeBroken();
     // What it waited for may not be what it does next.
     this.parkedUntil = null;
-    if (this.stopped === 'lost') return void (this.released = true);
+    if (this.stopped === 'lost' || background instanceof OwnershipLost) return void (this.released = true);
     this.stop = new AbortController();
     if (this.stopped !== 'shutdown') this.stopped = null;
     const mine = await this.reload();

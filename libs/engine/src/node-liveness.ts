@@ -22,6 +22,7 @@ export class NodeLiveness {
   private client: Client | null = null;
   private aliveUntil = 0;
   private stopped = false;
+  private overdue = false;
   private readonly leaving = new AbortController();
   private beating: Promise<void> = Promise.resolve();
   private timeline: string | null = null;
@@ -59,8 +60,10 @@ export class NodeLiveness {
     this.aliveUntil = sentAt + this.leaseMs;
   }
 
+  /** Whoever was told once that the right is gone has acted on it: a late answer to a beat does not bring it back. */
   isAlive(): boolean {
-    return !this.stopped && performance.now() < this.aliveUntil;
+    if (performance.now() >= this.aliveUntil) this.overdue = true;
+    return !this.stopped && !this.overdue;
   }
 
   async markDraining(): Promise<void> {
@@ -90,9 +93,9 @@ export class NodeLiveness {
       await delay(this.leaseMs / 3, undefined, { ref: false, signal: this.leaving.signal }).catch(() => undefined);
       if (this.stopped) return;
       // Checked before the renewal: a process that was paused past its lease may not find itself alive again by beating once.
-      if (performance.now() >= this.aliveUntil) return this.lose();
+      if (!this.isAlive()) return this.lose();
       const confirmed = await this.renew();
-      if (confirmed === false || performance.now() >= this.aliveUntil) return this.lose();
+      if (confirmed === false || !this.isAlive()) return this.lose();
     }
   }
 
