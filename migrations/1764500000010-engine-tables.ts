@@ -14,6 +14,7 @@ create table node (
 
 /**
  * The head of stored work. Nothing that a step changes is indexed, and pages keep room, so that steps are HOT updates.
+ * `trace` is the W3C traceparent of what admitted the work, written once.
  * No foreign key: a reference would be a lock that the engine's order does not know.
  * `open_children` counts the attached children that have not ended, because no read of another row may decide an end. `ending` is the end that
  * waits for them: they were asked to stop, and none may come any more.
@@ -53,6 +54,7 @@ create table execution (
   ending text,
   failure_category text,
   error_id uuid,
+  trace text,
   created_at timestamptz not null default clock_timestamp(),
   started_at timestamptz,
   ended_at timestamptz,

@@ -9,10 +9,10 @@ create function admit_executions(p_items jsonb) returns int language plpgsql set
 declare admitted int; counted uuid[]; children boolean := jsonb_path_exists(p_items, '$[*].parent'); items jsonb := case when children then adopt_children(p_items) else p_items end;
 begin
   with head as (
-    insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, parent_id, attached, deadline, budget_ms, runnable_at, sequence)
-    select i.id, i.organization, i.project, i.workflow, i.version, i.cursor, i.subject, i.identity, i.member, i.parent, coalesce(i.attached, false),
+    insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, trace, parent_id, attached, deadline, budget_ms, runnable_at, sequence)
+    select i.id, i.organization, i.project, i.workflow, i.version, i.cursor, i.subject, i.identity, i.member, i.trace, i.parent, coalesce(i.attached, false),
       d.deadline, i.budget, case when i.ready then '-infinity'::timestamptz else d.deadline end, 1
-    from jsonb_to_recordset(items) i(id uuid, organization uuid, project uuid, workflow text, version int, cursor jsonb, subject uuid, identity uuid, member uuid, parent uuid,
+    from jsonb_to_recordset(items) i(id uuid, organization uuid, project uuid, workflow text, version int, cursor jsonb, subject uuid, identity uuid, member uuid, trace text, parent uuid,
       attached boolean, ready boolean, deadline timestamptz, within double precision, budget bigint)
     cross join lateral (select coalesce(i.deadline, clock_timestamp() + make_interval(secs => i.within / 1000)) as deadline) d
     on conflict (id) do nothing returning id, organization_id, project_id, member_id, workflow, parent_id, attached),

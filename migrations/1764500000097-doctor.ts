@@ -16,7 +16,7 @@ end $$`;
 
 /**
  * Open work that is neither owned nor ready nor has an instant to wake at, and that nobody will wake. The engine knows its own wakers: an unknown call waits for its
- * decision. What a workflow is woken by from outside only the workflow knows: its function \`feature_waker_<workflow>(ids)\` (STABLE, owned by
+ * decision, a parent for its attached children. What a workflow is woken by from outside only the workflow knows: its function \`feature_waker_<workflow>(ids)\` (STABLE, owned by
  * openbot_engine) answers those of the ids that something there will still wake; without it nothing will.
  */
 const parked = `
@@ -26,7 +26,9 @@ begin
   parked := array(select x.id from execution x where x.ended_at is null and x.owner is null and x.runnable_at is null order by x.id limit p_limit + 1);
   more := cardinality(parked) > p_limit;
   parked := parked[1:p_limit];
-  woken := array(select distinct c.execution_id from execution_call c where c.execution_id = any (parked) and c.state = 'unknown' and c.decided is null);
+  woken := array(select distinct c.execution_id from execution_call c where c.execution_id = any (parked) and c.state = 'unknown' and c.decided is null)
+    || array(select x.id from execution x where x.id = any (parked) and x.open_children > 0
+      and exists (select 1 from execution c where c.organization_id = x.organization_id and c.project_id = x.project_id and c.parent_id = x.id and c.attached and c.ended_at is null));
   for w in select x.workflow, array_agg(x.id) as ids from execution x where x.id = any (parked) and x.state = any ('{queued,waiting}') group by 1 loop
     waker := 'public.' || quote_ident('feature_waker_' || w.workflow);
     continue when to_regprocedure(waker || '(uuid[])') is null;
@@ -76,7 +78,22 @@ begin
   select count(*), (array_agg(distinct c.execution_id))[1:5], (select count(*) = p_limit from waiting), extract(epoch from clock_timestamp() - min(c.created_at))::double precision from call c;
 end $$`;
 
-const functions = ['doctor_owned_by(text, bigint)', 'doctor_parked(int)', 'doctor_gaps(int, int)', 'doctor_ready(int, double precision)', 'doctor_unknown(int)'];
+/** Product events that nobody has given their place in the feed, although their transactions have long committed. */
+const unnumbered = `
+create function doctor_unnumbered(p_limit int, p_seconds double precision) returns table (found bigint, more boolean, oldest_seconds double precision) ${definer} as $$
+begin
+  return query select count(*) filter (where i.seconds > p_seconds), count(*) = p_limit, max(i.seconds)
+    from (select extract(epoch from clock_timestamp() - y.created_at)::double precision as seconds from product_event_inbox y order by y.id limit p_limit) i;
+end $$`;
+
+const functions = [
+  'doctor_owned_by(text, bigint)',
+  'doctor_parked(int)',
+  'doctor_gaps(int, int)',
+  'doctor_ready(int, double precision)',
+  'doctor_unknown(int)',
+  'doctor_unnumbered(int, double precision)',
+];
 const columns = {
   execution_event: 'execution_id, sequence, created_at',
   execution_call: 'execution_id, state, decided, created_at',
@@ -89,7 +106,7 @@ export class Doctor1764500000097 implements MigrationInterface {
       await q.query(`create policy ${table}_doctor on ${table} for select to openbot_engine using (true)`);
       await q.query(`grant select (${readable}) on ${table} to openbot_engine`);
     }
-    for (const sql of [ownedBy, parked, gaps, ready, unknown]) await q.query(sql);
+    for (const sql of [ownedBy, parked, gaps, ready, unknown, unnumbered]) await q.query(sql);
     for (const name of functions) {
       await q.query(`alter function ${name} owner to openbot_engine`);
       await q.query(`revoke all on function ${name} from public`);

@@ -16,6 +16,7 @@ import { HttpModule } from '@platform/http/http.module.js';
 import { IdentityModule } from '@platform/identity/identity.module.js';
 import { LoggingModule } from '@platform/observability/logging.module.js';
 import { ObservabilityModule } from '@platform/observability/observability.module.js';
+import { PrivateModule } from '@platform/private/private.module.js';
 import { SecretsModule } from '@platform/secrets/secrets.module.js';
 import { WakeModule } from '@platform/wake/wake.module.js';
 
@@ -34,6 +35,7 @@ export class AppModule {
       EgressModule,
       IdentityModule,
       HttpModule,
+      PrivateModule,
     ];
     return {
       module: AppModule,

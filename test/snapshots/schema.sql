@@ -267,6 +267,7 @@ table execution owner openbot_owner row security forced with (autovacuum_vacuum_
   ending text
   failure_category text
   error_id uuid
+  trace text
   created_at timestamp with time zone not null default clock_timestamp()
   started_at timestamp with time zone
   ended_at timestamp with time zone
@@ -742,10 +743,10 @@ AS $function$
 declare admitted int; counted uuid[]; children boolean := jsonb_path_exists(p_items, '$[*].parent'); items jsonb := case when children then adopt_children(p_items) else p_items end;
 begin
   with head as (
-    insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, parent_id, attached, deadline, budget_ms, runnable_at, sequence)
-    select i.id, i.organization, i.project, i.workflow, i.version, i.cursor, i.subject, i.identity, i.member, i.parent, coalesce(i.attached, false),
+    insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, trace, parent_id, attached, deadline, budget_ms, runnable_at, sequence)
+    select i.id, i.organization, i.project, i.workflow, i.version, i.cursor, i.subject, i.identity, i.member, i.trace, i.parent, coalesce(i.attached, false),
       d.deadline, i.budget, case when i.ready then '-infinity'::timestamptz else d.deadline end, 1
-    from jsonb_to_recordset(items) i(id uuid, organization uuid, project uuid, workflow text, version int, cursor jsonb, subject uuid, identity uuid, member uuid, parent uuid,
+    from jsonb_to_recordset(items) i(id uuid, organization uuid, project uuid, workflow text, version int, cursor jsonb, subject uuid, identity uuid, member uuid, trace text, parent uuid,
       attached boolean, ready boolean, deadline timestamptz, within double precision, budget bigint)
     cross join lateral (select coalesce(i.deadline, clock_timestamp() + make_interval(secs => i.within / 1000)) as deadline) d
     on conflict (id) do nothing returning id, organization_id, project_id, member_id, workflow, parent_id, attached),
@@ -1244,7 +1245,9 @@ begin
   parked := array(select x.id from execution x where x.ended_at is null and x.owner is null and x.runnable_at is null order by x.id limit p_limit + 1);
   more := cardinality(parked) > p_limit;
   parked := parked[1:p_limit];
-  woken := array(select distinct c.execution_id from execution_call c where c.execution_id = any (parked) and c.state = 'unknown' and c.decided is null);
+  woken := array(select distinct c.execution_id from execution_call c where c.execution_id = any (parked) and c.state = 'unknown' and c.decided is null)
+    || array(select x.id from execution x where x.id = any (parked) and x.open_children > 0
+      and exists (select 1 from execution c where c.organization_id = x.organization_id and c.project_id = x.project_id and c.parent_id = x.id and c.attached and c.ended_at is null));
   for w in select x.workflow, array_agg(x.id) as ids from execution x where x.id = any (parked) and x.state = any ('{queued,waiting}') group by 1 loop
     waker := 'public.' || quote_ident('feature_waker_' || w.workflow);
     continue when to_regprocedure(waker || '(uuid[])') is null;
@@ -1289,6 +1292,21 @@ begin
   with waiting as (select x.id from execution x where x.ended_at is null and x.owner is null and x.runnable_at is null and x.state = 'outcome_unknown' order by x.id limit p_limit),
   call as (select c.execution_id, c.created_at from execution_call c where c.execution_id in (select w.id from waiting w) and c.state = 'unknown' and c.decided is null)
   select count(*), (array_agg(distinct c.execution_id))[1:5], (select count(*) = p_limit from waiting), extract(epoch from clock_timestamp() - min(c.created_at))::double precision from call c;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.doctor_unnumbered(p_limit integer, p_seconds double precision)
+ RETURNS TABLE(found bigint, more boolean, oldest_seconds double precision)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  return query select count(*) filter (where i.seconds > p_seconds), count(*) = p_limit, max(i.seconds)
+    from (select extract(epoch from clock_timestamp() - y.created_at)::double precision as seconds from product_event_inbox y order by y.id limit p_limit) i;
 end $function$
 
 owner openbot_engine;

@@ -3,6 +3,7 @@ import { fail, ok, type Result } from '@domain/result.js';
 import type { ExecutionKeyConflict } from '@domain/executions/failures.js';
 import type { TenantContext } from '@domain/tenancy.js';
 import type { Parent } from './child.js';
+import { currentTrace } from './trace.js';
 import type { Tx } from './tx.js';
 
 /** A command of one scope (member, key or service): its key and normalized input as MACs. `key` itself is never stored. */
@@ -77,6 +78,7 @@ export const toWire = (id: string, work: NewExecution): object => ({
   ready: work.ready,
   ...(work.parent ? { parent: work.parent.id, attached: work.parent.attached } : {}),
   ...limitsOf(work),
+  trace: currentTrace(),
 });
 
 /**

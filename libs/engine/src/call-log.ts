@@ -203,7 +203,8 @@ export class CallLog {
     const sending = openSend(this.gate(), spec.safety, timeoutOf(spec));
     let result: T;
     try {
-      result = await send({ attempt: entry.attempt, providerKey: providerKeyOf(this.executionId, entry), signal: sending.signal });
+      const context = { attempt: entry.attempt, providerKey: providerKeyOf(this.executionId, entry), signal: sending.signal };
+      result = await this.observed(entry, spec, () => send(context));
     } catch (error) {
       return await this.failed(entry, spec, send, error);
     } finally {
@@ -212,6 +213,12 @@ export class CallLog {
     this.ports.reach('call:result-known');
     this.save(entry, spec, result);
     return { kind: 'result', result, attempt: entry.attempt, replayed: false };
+  }
+
+  private observed<T>({ kind, safety, step, attempt }: Entry, spec: CallSpec<T>, send: () => Promise<T>): Promise<T> {
+    const outcomeOf = (result: T) => (spec.failed?.(result) ? 'failed' : 'succeeded');
+    const outcomeOfThrow = () => (safety === 'unproven' || safety === 'reconcilable' ? 'unknown' : this.gate().aborted ? 'aborted' : 'failed');
+    return this.ports.observer.duringCall(this.writer.head, { kind, safety, step, attempt }, send, outcomeOf, outcomeOfThrow);
   }
 
   private save<T>(entry: Entry, spec: CallSpec<T>, result: T): void {

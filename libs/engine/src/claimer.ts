@@ -3,7 +3,7 @@ import { toClaimed, type Claimed, type ClaimRow } from './head.js';
 
 const claimStatement = {
   name: 'openbot_claim',
-  text: 'select (c.head).*, c.claimed_at, c.was_state, c.expires_at from claim_executions($1, $2, $3, $4, $5) c',
+  text: 'select (c.head).*, c.claimed_at, c.was_runnable_at, c.was_state, c.expires_at from claim_executions($1, $2, $3, $4, $5) c',
 };
 const stalledPatienceMs = 5_000;
 

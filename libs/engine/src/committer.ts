@@ -2,6 +2,7 @@ import type { Pool } from 'pg';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CommitItem, CommitOutcome, GateAnswer } from './commit-item.js';
 import { Lanes, type Waiting } from './lanes.js';
+import { unobserved, type EngineObserver } from './observer.js';
 import { isRefusedStatement } from './storage-errors.js';
 
 type Answer = { readonly o_id: string; readonly o_outcome: CommitOutcome | 'busy'; readonly o_sequence: number | null; readonly o_gate: GateAnswer | null };
@@ -31,6 +32,7 @@ export class Committer {
     private readonly pool: Pool,
     /** `false` sends every commit alone: what the grouped path is measured and tested against. */
     private readonly grouped = true,
+    private readonly observer: EngineObserver = unobserved,
   ) {}
 
   /** Resolves once the database answered for this commit. Rejects for data errors and when the node lost its ownership. */
@@ -55,11 +57,14 @@ export class Committer {
 
   private async flush(batch: readonly WaitingCommit[]): Promise<void> {
     this.counts.batches += 1;
+    const startedAt = performance.now();
     try {
       const { rows } = await this.pool.query<Answer>({ ...statement, values: [`[${batch.map((waiting) => waiting.bytes).join(',')}]`, true] });
+      this.observer.sent('grouped', batch.length, performance.now() - startedAt);
       const answers = new Map(rows.map((row) => [row.o_id, row]));
       for (const waiting of batch) this.settle(waiting, answers.get(waiting.id));
     } catch {
+      this.observer.sent('grouped', batch.length, null);
       // Lost, deadlocked, or one item's data was refused: each goes alone, and the one at fault gets its own error.
       for (const waiting of batch) void this.sendAlone(waiting);
     }
@@ -75,11 +80,15 @@ export class Committer {
       if (this.closedBy) return waiting.reject(this.closedBy);
       this.counts.singles += 1;
       if (attempt > 0) this.counts.resent += 1;
+      const path = attempt > 0 ? 'resent' : 'alone';
+      const startedAt = performance.now();
       try {
         const { rows } = await this.pool.query<Answer>({ ...statement, values: [`[${waiting.bytes}]`, false] });
+        this.observer.sent(path, 1, performance.now() - startedAt);
         const [answer] = rows;
         if (isAnswer(answer)) return waiting.resolve(settledOf(answer));
       } catch (error) {
+        this.observer.sent(path, 1, null);
         if (isRefusedStatement(error)) return waiting.reject(error);
       }
       await delay(5 + Math.random() * Math.min(95, 20 * (attempt + 1)));

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CommandBus } from '@nestjs/cqrs';
 import type { ClientConfig, Pool } from 'pg';
+import { unobserved, type EngineObserver } from './observer.js';
 import type { EnginePorts } from './ports.js';
 import { Committer, OwnershipLost } from './committer.js';
 import { FeedSequencer } from './feed-sequencer.js';
@@ -29,6 +30,7 @@ export type EngineHost = Pick<EnginePorts, 'transact' | 'recordError' | 'publicE
   readonly sealing: Sealing;
   readonly wake: WakeChannel;
   readonly report: (cause: unknown, category: string) => void;
+  readonly observer?: EngineObserver;
 };
 
 /**
@@ -77,12 +79,21 @@ export class Engine {
     };
   }
 
+  get slots(): number {
+    return this.options.slots;
+  }
+
   get running(): number {
     return this.runner?.running ?? 0;
   }
 
   isAlive(): boolean {
     return this.liveness?.isAlive() ?? false;
+  }
+
+  /** What this node owns and does not run, seen twice: a claim whose answer is on its way is neither. */
+  async strays(): Promise<readonly string[]> {
+    return (await this.runner?.strays()) ?? [];
   }
 
   /** Phases go on to their next commit for the grace period; then everything is handed over and the name is free. */
@@ -99,6 +110,7 @@ export class Engine {
 
   private async takeOffice(): Promise<void> {
     const { host, options } = this;
+    const observer = host.observer ?? unobserved;
     let inOffice = false;
     let lost = false;
     const liveness = new NodeLiveness(options.connection, options.node, options.leaseMs, (reason) => {
@@ -108,12 +120,13 @@ export class Engine {
       this.restarting = this.loseOffice(reason);
     });
     await liveness.start();
-    const committer = new Committer(host.pool, options.groupedCommits ?? true);
+    const committer = new Committer(host.pool, options.groupedCommits ?? true, observer);
     const ports: EnginePorts = {
       transact: host.transact,
       recordError: host.recordError,
       publicErrorId: host.publicErrorId,
       reach: host.reach,
+      observer,
       // Bound to this epoch: what was started under an older one may never send again.
       assertOwned: () => {
         if (!liveness.isAlive()) throw new OwnershipLost('this node lost its lease');
@@ -159,6 +172,7 @@ export class Engine {
   private async loseOffice(reason: LossReason): Promise<void> {
     if (reason === 'lease') {
       this.host.report(new OwnershipLost('this node lost its lease; it starts anew'), 'lease_lost');
+      this.host.observer?.lostLease();
       await this.runner?.lose();
     } else {
       this.host.report(new OwnershipLost('the database is on another timeline; this node starts anew'), 'timeline_changed');

@@ -102,7 +102,11 @@ export class Fiber {
   }
 
   /** `false`: it gave up without releasing its row. */
-  async run(): Promise<boolean> {
+  run(): Promise<boolean> {
+    return this.deps.ports.observer.duringRun(this.head, () => this.moveOn());
+  }
+
+  private async moveOn(): Promise<boolean> {
     void this.watchTime();
     try {
       while (!this.released) {
@@ -193,7 +197,8 @@ export class Fiber {
     const run = new OpenRun({ wake, signal: this.stop.signal, scope, kept, writer, calls, takeSignals, onLocked: (heads) => this.publishAll(heads) });
     let result: Result<void, { readonly _tag: string }> | undefined;
     try {
-      result = (await this.deps.commands.execute(new next.command(run, next.args) as never)) as typeof result;
+      const handle = () => this.deps.commands.execute(new next.command(run, next.args) as never);
+      result = (await this.deps.ports.observer.duringPhase(this.head, next.command.name, handle)) as typeof result;
     } finally {
       run.close();
       await this.closeScope(scope);

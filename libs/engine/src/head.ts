@@ -19,6 +19,8 @@ export type Head = {
   readonly waitUntil: Date | null;
   /** When its deadline or its budget is over by the database's clock, as far as was known at the claim. `null`: it has none, or it was told. */
   readonly expiresAt: Date | null;
+  /** The W3C `traceparent` of what admitted the work. */
+  readonly trace: string | null;
   state: ExecutionState;
   cursor: object;
   commitNumber: number;
@@ -35,7 +37,10 @@ export type Head = {
   expired: boolean;
 };
 
-export type Claimed = { readonly head: Head; readonly claimedAt: Date; readonly startsRunning: boolean };
+/** Of new work since its admission, of a timer since its instant; of what a signal or a takeover made ready nobody stores when it became so. */
+export type ReadyFor = { readonly since: 'admission' | 'instant'; readonly ms: number };
+
+export type Claimed = { readonly head: Head; readonly claimedAt: Date; readonly startsRunning: boolean; readonly ready: ReadyFor | null };
 
 export type ClaimRow = {
   id: string;
@@ -63,9 +68,18 @@ export type ClaimRow = {
   wait_until: Date | null;
   expired_at: Date | null;
   expires_at: Date | null;
+  trace: string | null;
+  created_at: Date;
   claimed_at: Date;
+  was_runnable_at: Date | number;
   was_state: ExecutionState;
 };
+
+/** The driver gives an infinite instant as a number. */
+function readyFor({ was_runnable_at: instant, claimed_at: claimedAt, created_at: createdAt, generation }: ClaimRow): ReadyFor | null {
+  if (instant instanceof Date) return { since: 'instant', ms: claimedAt.getTime() - instant.getTime() };
+  return generation === 1 ? { since: 'admission', ms: claimedAt.getTime() - createdAt.getTime() } : null;
+}
 
 export const toClaimed = (row: ClaimRow): Claimed => ({
   head: {
@@ -86,6 +100,7 @@ export const toClaimed = (row: ClaimRow): Claimed => ({
     waitUntil: row.wait_until,
     expiresAt: row.expires_at,
     expired: row.expired_at !== null,
+    trace: row.trace,
     state: row.state,
     cursor: row.cursor,
     commitNumber: row.commit_number,
@@ -94,6 +109,7 @@ export const toClaimed = (row: ClaimRow): Claimed => ({
   },
   claimedAt: row.claimed_at,
   startsRunning: row.was_state === 'queued' || row.was_state === 'waiting',
+  ready: readyFor(row),
 });
 
 export const toStored = (head: Head, cursor: object): Stored<object> => ({

@@ -1,6 +1,7 @@
 import type { Result } from '@domain/result.js';
 import type { SafeFailure } from '@domain/executions/failures.js';
 import type { TenantContext } from '@domain/tenancy.js';
+import type { EngineObserver } from './observer.js';
 import type { Tx } from './tx.js';
 
 /** What the engine asks of its host. */
@@ -21,4 +22,6 @@ export interface EnginePorts {
   placesFreed?(): void;
   /** A named point of the program, where recovery tests stop the process. */
   reach(point: string): void;
+  /** Who measures and traces. */
+  readonly observer: EngineObserver;
 }

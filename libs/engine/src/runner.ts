@@ -23,8 +23,12 @@ export type RunnerDeps = Omit<FiberDeps, 'isDraining'> & {
   readonly report: (cause: unknown, category: string) => void;
 };
 
+type Owned = { readonly id: string; readonly claim_id: string; readonly state: string };
+
 const busyPollMs = 50;
 const idlePollMs = 1_000;
+/** Beyond this the answer to a claim is not merely on its way. */
+const strayMs = 1_000;
 
 /** One node's ownership, from taking its epoch to leaving or losing it: claims, runs fibers, watches other owners and its own rows. */
 export class Runner {
@@ -53,12 +57,30 @@ export class Runner {
 
   /** The same name came back: its rows are free at once, whatever their epoch. Then the loops start. */
   async start(): Promise<void> {
-    await this.release(this.deps.liveness.node, null, [], 1);
+    this.deps.ports.observer.tookOver('own-name', await this.release(this.deps.liveness.node, null, [], 1));
     this.loops = [this.claimLoop(), this.sweepLoop()];
   }
 
   get running(): number {
     return this.held.size;
+  }
+
+  /** What this node owns and does not run, at two looks: the answer to a claim may be on its way at one. */
+  async strays(): Promise<readonly string[]> {
+    const first = new Set((await this.unheld()).map(({ claim_id }) => claim_id));
+    if (first.size === 0) return [];
+    await delay(strayMs);
+    return (await this.unheld()).filter(({ claim_id }) => first.has(claim_id)).map(({ id }) => id);
+  }
+
+  private async unheld(): Promise<readonly Owned[]> {
+    return (await this.readOwned()).filter(({ claim_id }) => !this.held.has(claim_id));
+  }
+
+  private async readOwned(): Promise<readonly Owned[]> {
+    const { liveness, pool } = this.deps;
+    const { rows } = await pool.query<Owned>({ name: 'openbot_watch', text: 'select id, claim_id, state from watch_owned($1, $2)', values: [liveness.node, liveness.epoch] });
+    return rows;
   }
 
   /** Something about these executions changed: what runs here is looked at. */
@@ -163,6 +185,7 @@ export class Runner {
 
   private spawn(work: Claimed): void {
     this.held.add(work.head.claimId);
+    this.deps.ports.observer.claimed(work.head, work.ready);
     void (async () => {
       try {
         const key = await this.keyOf(work);
@@ -222,14 +245,18 @@ export class Runner {
     const owners = (await pool.query<Owner>({ name: 'openbot_owners', text: 'select owner, epoch from list_owners()' })).rows;
     const nodes = (await pool.query<NodeBeat>({ name: 'openbot_nodes', text: 'select name, epoch, beat from node' })).rows;
     const others = owners.filter(({ owner, epoch }) => owner !== liveness.node || epoch !== liveness.epoch);
-    for (const { owner, epoch } of watch.expired(nodes, others, performance.now())) if (await this.release(owner, epoch, [], 1)) this.wake();
+    for (const { owner, epoch } of watch.expired(nodes, others, performance.now())) {
+      const count = await this.release(owner, epoch, [], 1);
+      this.deps.ports.observer.tookOver('expired', count);
+      if (count > 0) this.wake();
+    }
   }
 
   /** What this node owns but does not run: left by an unknown claim or a fault. Between two claims, so that a fresh one is never taken back. */
   private async releaseOrphans(): Promise<void> {
     try {
       this.orphansDue = false;
-      await this.release(this.deps.liveness.node, this.deps.liveness.epoch, [...this.held], 1);
+      this.deps.ports.observer.tookOver('orphan', await this.release(this.deps.liveness.node, this.deps.liveness.epoch, [...this.held], 1));
     } catch (error) {
       this.orphansDue = true;
       this.deps.report(error, 'sweep_failed');
@@ -240,13 +267,7 @@ export class Runner {
     if (this.watching || this.fibers.size === 0) return;
     this.watching = true;
     try {
-      const { liveness, pool } = this.deps;
-      const { rows } = await pool.query<{ id: string; claim_id: string; state: string }>({
-        name: 'openbot_watch',
-        text: 'select id, claim_id, state from watch_owned($1, $2)',
-        values: [liveness.node, liveness.epoch],
-      });
-      for (const row of rows) {
+      for (const row of await this.readOwned()) {
         const fiber = this.fibers.get(row.claim_id);
         if (fiber && row.state === 'cancelling' && fiber.head.state === 'running') fiber.interrupt('look');
       }
@@ -255,8 +276,8 @@ export class Runner {
     }
   }
 
-  private async release(owner: string, epoch: string | null, keep: readonly string[], cost: number): Promise<boolean> {
+  private async release(owner: string, epoch: string | null, keep: readonly string[], cost: number): Promise<number> {
     const { rowCount } = await this.deps.pool.query('select release_executions($1, $2, $3::uuid[], $4)', [owner, epoch, keep, cost]);
-    return (rowCount ?? 0) > 0;
+    return rowCount ?? 0;
   }
 }

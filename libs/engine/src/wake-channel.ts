@@ -6,6 +6,14 @@ export type Hint = readonly string[] | 'all';
  * twice or never, and means nothing by itself: whoever gets one looks at the database. With every hint lost, polling finds all work.
  */
 export abstract class WakeChannel {
+  /** Since the start of the process, for whoever measures: ids told to other nodes and heard from them. */
+  readonly traffic = { sent: 0, received: 0 };
+
+  /** Whether the way to the other nodes is open; `null` where there is none. */
+  get isOpen(): boolean | null {
+    return null;
+  }
+
   /** After the commit, never inside it. Returns at once; own listeners hear it in this process without the database. */
   abstract publish(executionIds: readonly string[]): void;
   /** For who runs or reads executions: every process hears. Listeners return at once as well. Answers the way to stop listening. */

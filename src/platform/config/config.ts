@@ -37,6 +37,13 @@ export class Config {
   readonly anthropic: ProviderSettings | null;
   /** `OPENBOT_EGRESS_ALLOW`: hosts or CIDRs of private networks that outbound calls may reach; loopback is allowed in development. */
   readonly egressAllow: readonly string[];
+  /** `OPENBOT_EGRESS_TRACE`: hosts that get the `traceparent` of the call that goes to them. Default: none. */
+  readonly egressTrace: readonly string[];
+  /** `OPENBOT_PRIVATE_PORT`, `OPENBOT_PRIVATE_HOST` (default 127.0.0.1): where metrics, doctor and health are answered. `null`: nowhere. */
+  readonly privatePort: number | null;
+  readonly privateHost: string;
+  /** `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME`; the SDK reads the other `OTEL_` variables itself. `null`: no traces. */
+  readonly traces: { readonly url: string; readonly serviceName: string } | null;
   /** `OPENBOT_LOG_LEVEL`, default `info`. */
   readonly logLevel: string;
 

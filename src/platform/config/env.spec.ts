@@ -26,6 +26,14 @@ test('an empty environment is development with everything embedded', () => {
   });
 });
 
+test('traces are sent where an address is named, and not when they are switched off', () => {
+  expect(load({}).traces).toBeNull();
+  expect(load({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/' }).traces).toEqual({ url: 'http://collector:4318/v1/traces', serviceName: 'openbot' });
+  const both = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://a', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://b/traces', OTEL_SERVICE_NAME: 'bots' };
+  expect(load(both).traces).toEqual({ url: 'https://b/traces', serviceName: 'bots' });
+  expect(load({ ...both, OTEL_SDK_DISABLED: 'TRUE' }).traces).toBeNull();
+});
+
 test('an empty variable is an absent one', () => {
   expect(load({ PORT: '', DATABASE_URL: '  ', OPENBOT_NODE: '' })).toEqual(load({}));
 });
@@ -69,6 +77,9 @@ test.each<[rule: string, variable: string, env: Environment]>([
   ['a provider is reached over HTTP', 'ANTHROPIC_BASE_URL', { ANTHROPIC_BASE_URL: `ftp://${secret}` }],
   ['a provider key is one line', 'OPENAI_API_KEY', { OPENAI_API_KEY: `${secret}\n${secret}` }],
   ['an allowed network is a host or a network', 'OPENBOT_EGRESS_ALLOW', { OPENBOT_EGRESS_ALLOW: `10.0.0.0/8,${secret} x` }],
+  ['a private port is a number', 'OPENBOT_PRIVATE_PORT', { OPENBOT_PRIVATE_PORT: secret }],
+  ['a traced host is a host', 'OPENBOT_EGRESS_TRACE', { OPENBOT_EGRESS_TRACE: `a,${secret} x` }],
+  ['traces go over HTTP', 'OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: `grpc://${secret}` }],
   ['an unknown setting is refused', 'OPENBOT_LEASE', { OPENBOT_LEASE: secret }],
   ['an environment is known, so that a typing error is not development', 'NODE_ENV', { NODE_ENV: 'prod' }],
   ['production has a database', 'DATABASE_URL', { NODE_ENV: 'production', OPENBOT_ENCRYPTION_KEYS: `a:${key(1)}` }],

@@ -20,6 +20,7 @@ class Refused extends Error {
 const known = [
   'NODE_ENV', 'PORT', 'HOST', 'WAKE', 'REDIS_URL', 'DATABASE_URL', 'DATABASE_API_URL', 'DATABASE_WORKER_URL', 'DATABASE_API_CONNECTIONS', 'DATABASE_WORKER_CONNECTIONS',
   'OPENBOT_ENCRYPTION_KEYS', 'OPENBOT_ROLES', 'OPENBOT_NODE', 'OPENBOT_LEASE_MS', 'OPENBOT_GRACE_MS', 'OPENBOT_WORKER_SLOTS', 'OPENBOT_DEBUG_POINT', 'OPENBOT_EGRESS_ALLOW', 'OPENBOT_LOG_LEVEL',
+  'OPENBOT_PRIVATE_PORT', 'OPENBOT_PRIVATE_HOST', 'OPENBOT_EGRESS_TRACE', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_SERVICE_NAME', 'OTEL_SDK_DISABLED',
   'OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_MODEL', 'OPENAI_API', 'ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_MODEL',
 ] as const; // prettier-ignore
 type Variable = (typeof known)[number];
@@ -120,6 +121,21 @@ function egressAllow(env: Environment): readonly string[] {
   return entries;
 }
 
+function egressTrace(env: Environment): readonly string[] {
+  const hosts = (text(env, 'OPENBOT_EGRESS_TRACE') ?? '').split(',').map((host) => host.trim().toLowerCase()).filter((host) => host !== ''); // prettier-ignore
+  if (!hosts.every((host) => isHostOrNetwork(host) && !host.includes('/'))) throw new Refused('OPENBOT_EGRESS_TRACE', 'must be a comma separated list of host names');
+  return hosts;
+}
+
+/** As OpenTelemetry names them: the address of one signal is whole, the address of all gets the signal's path. */
+function traces(env: Environment): Config['traces'] {
+  const own = url(env, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', ['http:', 'https:']);
+  const all = url(env, 'OTEL_EXPORTER_OTLP_ENDPOINT', ['http:', 'https:']);
+  const address = own ?? (all === null ? null : `${all.replace(/\/$/, '')}/v1/traces`);
+  const serviceName = line(env, 'OTEL_SERVICE_NAME', 200) ?? 'openbot';
+  return address === null || text(env, 'OTEL_SDK_DISABLED')?.toLowerCase() === 'true' ? null : { url: address, serviceName };
+}
+
 /** Kubernetes sets these in every pod for a service whose name begins with "openbot". They are nobody's settings. */
 const isServiceLink = (variable: string, value: string): boolean =>
   /_SERVICE_(HOST|PORT)(_|$)|_PORT_\d+_(TCP|UDP|SCTP)(_|$)/.test(variable) || (variable.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value));
@@ -160,6 +176,10 @@ function readAll(env: Environment): Config {
     openai: provider(env, 'OPENAI'),
     anthropic: provider(env, 'ANTHROPIC'),
     egressAllow: egressAllow(env),
+    egressTrace: egressTrace(env),
+    privatePort: text(env, 'OPENBOT_PRIVATE_PORT') === null ? null : integer(env, 'OPENBOT_PRIVATE_PORT', 0, 0, 65_535),
+    privateHost: line(env, 'OPENBOT_PRIVATE_HOST', 253) ?? '127.0.0.1',
+    traces: traces(env),
     logLevel: oneOf(env, 'OPENBOT_LOG_LEVEL', ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'], 'info'),
   });
   checkProduction(config);

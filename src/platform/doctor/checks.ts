@@ -1,4 +1,5 @@
 import type { Owner } from '@engine/owner-watch.js';
+import type { Replication } from '@platform/database/replication.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 
 /** Asks the database within its time; each question is a transaction of its own. */
@@ -6,7 +7,7 @@ export type Ask = <R extends object>(text: string, values?: readonly unknown[]) 
 
 export type Seen = { readonly count: number; readonly examples?: readonly string[]; readonly more?: boolean; readonly detail?: string };
 /** `null`: what the check looks at is not there, so that nothing can be wrong with it. */
-export type Check = { readonly name: string; readonly advice: string; readonly look: (ask: Ask, owners: Owners) => Promise<Seen | null> };
+export type Check = { readonly name: string; readonly advice: string; readonly absent?: string; readonly look: (ask: Ask, owners: Owners) => Promise<Seen | null> };
 /** Owners of work that did not show life for a whole lease. */
 export type Owners = { readonly lifeless: () => Promise<readonly Owner[]> };
 
@@ -43,6 +44,11 @@ async function ownedByLifeless(ask: Ask, owners: Owners): Promise<Seen> {
   return { count, examples: held.flatMap(({ examples = [] }) => examples).slice(0, 5), ...(count > 0 ? { detail: `owners: ${all.map(({ owner }) => owner).join(', ')}` } : {}) };
 }
 
+function replicated([row]: readonly Replication[]): Seen {
+  if (!row) throw new Error('a check answered no row');
+  return { count: row.status === 'asynchronous' ? 1 : 0, detail: row.status === 'single' ? 'no standby' : `${row.standbys} standbys` };
+}
+
 type TableFigures = { readonly name: string; readonly live: string; readonly dead: string; readonly updated: string; readonly hot: string };
 
 async function tables(ask: Ask): Promise<Seen> {
@@ -55,6 +61,18 @@ async function tables(ask: Ask): Promise<Seen> {
   const dead = rows.reduce((sum, row) => sum + Number(row.dead), 0);
   return { count: behind.length, examples: behind.map(({ name }) => name).slice(0, 5), detail: `${dead} dead tuples${hot.length > 0 ? `; HOT updates: ${hot.join(', ')}` : ''}` };
 }
+
+/** Only an owner knows what it runs. `strays`: what this process owns and does not run. */
+export const ownedButUnknown = (strays: (() => Promise<readonly string[]>) | null): Check => ({
+  name: 'owned-but-unknown-to-owner',
+  advice: 'This node gives the work back within a lease: if the count stays, restart the node and report it as a fault.',
+  absent: 'each node answers it at /doctor of its private port',
+  look: async () => {
+    if (!strays) return null;
+    const ids = await strays();
+    return { count: ids.length, examples: executions(ids.slice(0, 5)) };
+  },
+});
 
 /** Everything that the database alone can answer, in the order in which a person should read it. */
 export const checks: readonly Check[] = [
@@ -82,6 +100,16 @@ export const checks: readonly Check[] = [
     name: 'unknown-calls',
     advice: 'Nobody knows whether these calls took effect outside: look there, then settle each with POST /v1/executions/<id>/decisions.',
     look: async (ask) => seen(await ask<Found>('select * from doctor_unknown($1)', [limit])),
+  },
+  {
+    name: 'events-without-position',
+    advice: 'Readers of the feed and webhooks do not see these events: start a worker, or look at the log of the running ones why they cannot number them.',
+    look: async (ask) => seen(await ask<Found>('select found, null::uuid[] as examples, more, oldest_seconds from doctor_unnumbered($1, $2)', [limit, patienceSeconds])),
+  },
+  {
+    name: 'asynchronous-replication',
+    advice: 'A failover loses acknowledged commits that a standby has not received: set synchronous_standby_names (docs/failover.md).',
+    look: async (ask) => replicated(await ask<Replication>('select status, standbys, synchronous from replication_status()')),
   },
   {
     name: 'dead-tuples',

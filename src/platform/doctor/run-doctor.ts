@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { checks, type Ask, type Check, type Owners } from './checks.js';
+import { checks, ownedButUnknown, type Ask, type Check, type Owners } from './checks.js';
 import type { Finding, Report } from './finding.js';
 import { lifelessOwners } from './owners.js';
 
@@ -7,8 +7,8 @@ export type DoctorSettings = {
   /** The worker's login, directly to the database. */
   readonly url: string;
   readonly leaseMs: number;
-  /** What only this process can say of itself. */
-  readonly own?: readonly Check[];
+  /** What this process owns and does not run, where it has an engine. */
+  readonly strays?: (() => Promise<readonly string[]>) | null;
 };
 
 const connectMs = 5_000;
@@ -32,10 +32,10 @@ const reasonOf = (error: unknown): string => {
   return typeof code === 'string' ? `no answer: ${code}` : `no answer: ${name ?? 'error'}`;
 };
 
-async function look({ name, advice, look: see }: Check, ask: Ask, owners: Owners): Promise<Finding> {
+async function look({ name, advice, absent = 'nothing to look at', look: see }: Check, ask: Ask, owners: Owners): Promise<Finding> {
   try {
     const found = await see(ask, owners);
-    if (!found) return { name, advice, verdict: 'unasked', count: 0, more: false, examples: [], detail: 'nothing to look at' };
+    if (!found) return { name, advice, verdict: 'unasked', count: 0, more: false, examples: [], detail: absent };
     const { count, examples = [], more = false, detail = null } = found;
     return { name, advice, verdict: count > 0 ? 'act' : 'well', count, more, examples, detail };
   } catch (error) {
@@ -44,7 +44,7 @@ async function look({ name, advice, look: see }: Check, ask: Ask, owners: Owners
 }
 
 /** Looks at everything, one question after the other over one connection. Throws when the database cannot be reached at all. */
-export async function runDoctor({ url, leaseMs, own = [] }: DoctorSettings): Promise<Report> {
+export async function runDoctor({ url, leaseMs, strays = null }: DoctorSettings): Promise<Report> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: connectMs, query_timeout: 2 * statementMs, application_name: 'openbot doctor' });
   client.on('error', () => undefined);
   await client.connect();
@@ -52,7 +52,7 @@ export async function runDoctor({ url, leaseMs, own = [] }: DoctorSettings): Pro
     const ask = asker(client);
     const owners: Owners = { lifeless: () => lifelessOwners(ask, leaseMs) };
     const findings: Finding[] = [];
-    for (const check of [...checks, ...own]) findings.push(await look(check, ask, owners));
+    for (const check of [ownedButUnknown(strays), ...checks]) findings.push(await look(check, ask, owners));
     return { at: new Date().toISOString(), findings };
   } finally {
     await client.end().catch(() => undefined);

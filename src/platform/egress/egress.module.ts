@@ -1,6 +1,7 @@
 import { Global, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Config } from '@platform/config/config.js';
 import { addressPolicy } from './address-policy.js';
+import { traceTo } from './trace-to.js';
 import { Egress } from './egress.js';
 
 @Global()
@@ -9,7 +10,7 @@ import { Egress } from './egress.js';
     {
       provide: Egress,
       inject: [Config],
-      useFactory: (config: Config) => new Egress(addressPolicy(config.egressAllow, { loopback: !config.production })),
+      useFactory: (config: Config) => new Egress(addressPolicy(config.egressAllow, { loopback: !config.production }), traceTo(config.egressTrace)),
     },
   ],
   exports: [Egress],

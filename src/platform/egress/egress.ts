@@ -1,6 +1,6 @@
 import { lookup as resolve, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { Agent, fetch as send, type RequestInit, type Response } from 'undici';
+import { Agent, Headers, fetch as send, type RequestInit, type Response } from 'undici';
 import { fail, ok, type Result } from '@domain/result.js';
 import { allowsAddress, allowsHost, type AddressPolicy } from './address-policy.js';
 import { limitAnswer } from './answer-limit.js';
@@ -61,6 +61,12 @@ const guardedLookup =
     });
   };
 
+function withTrace(given: RequestInit['headers'], trace: string): Headers {
+  const headers = new Headers(given);
+  headers.set('traceparent', trace);
+  return headers;
+}
+
 function refusalIn(error: unknown): EgressRefusedError | null {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1) {
     if (cause instanceof EgressRefusedError) return cause;
@@ -85,7 +91,11 @@ export type BoundedResponse = { readonly status: number; readonly headers: Reado
 export class Egress {
   private readonly pool: Agent;
 
-  constructor(private readonly policy: AddressPolicy) {
+  /** `traceTo`: the `traceparent` that a host gets, or `null`; others learn nothing of who caused a request. */
+  constructor(
+    private readonly policy: AddressPolicy,
+    private readonly traceTo: (host: string) => string | null = () => null,
+  ) {
     this.pool = new Agent({ connect: { lookup: guardedLookup(policy), timeout: 10_000 }, autoSelectFamily: true });
   }
 
@@ -97,7 +107,9 @@ export class Egress {
     const url = checkUrl(this.policy, input);
     if (!url.ok) throw new EgressRefusedError(url.failure);
     try {
-      const response = await send(url.value, { ...init, redirect: 'manual', dispatcher: this.pool });
+      const trace = this.traceTo(url.value.hostname);
+      const headers = trace === null ? init.headers : withTrace(init.headers, trace);
+      const response = await send(url.value, { ...init, ...(headers ? { headers } : {}), redirect: 'manual', dispatcher: this.pool });
       if (!redirects.has(response.status)) return response;
       await response.body?.cancel();
       throw new EgressRefusedError(refuse('redirect', url.value.hostname));

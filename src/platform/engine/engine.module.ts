@@ -5,6 +5,7 @@ import { getDataSourceToken } from '@nestjs/typeorm';
 import type { Pool } from 'pg';
 import type { DataSource } from 'typeorm';
 import { Engine } from '@engine/engine.js';
+import type { EngineObserver } from '@engine/observer.js';
 import { WakeChannel } from '@engine/wake-channel.js';
 import { Workflows } from '@engine/workflows.js';
 import { Config } from '@platform/config/config.js';
@@ -12,6 +13,7 @@ import { readReplication } from '@platform/database/replication.js';
 import { transact } from '@platform/database/transact.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 import { ErrorRecords } from '@platform/observability/error-records.js';
+import { engineObserver } from '@platform/observability/observers.js';
 import { Sealer } from '@platform/secrets/sealer.js';
 import { debugPoint } from './debug-point.js';
 
@@ -47,7 +49,7 @@ class EngineLifecycle implements OnApplicationBootstrap, BeforeApplicationShutdo
 }
 
 /** In the order in which they are injected. */
-type Parts = readonly [Config, DataSource, CommandBus, Workflows, Sealer, WakeChannel, ErrorRecords];
+type Parts = readonly [Config, DataSource, CommandBus, Workflows, Sealer, WakeChannel, ErrorRecords, EngineObserver];
 
 /** The worker role: the engine on the worker's login, with every workflow that the process's modules provide. */
 @Global()
@@ -57,8 +59,8 @@ type Parts = readonly [Config, DataSource, CommandBus, Workflows, Sealer, WakeCh
     Workflows,
     {
       provide: Engine,
-      inject: [Config, workerDatabase, CommandBus, Workflows, Sealer, WakeChannel, ErrorRecords],
-      useFactory: (...[config, database, commands, workflows, sealing, wake, errors]: Parts) => {
+      inject: [Config, workerDatabase, CommandBus, Workflows, Sealer, WakeChannel, ErrorRecords, engineObserver],
+      useFactory: (...[config, database, commands, workflows, sealing, wake, errors, observer]: Parts) => {
         const logger = new Logger(Engine.name);
         const { url } = database.options as { readonly url?: string };
         if (!url) throw new Error('the engine needs a worker database that is named by a URL');
@@ -74,6 +76,7 @@ type Parts = readonly [Config, DataSource, CommandBus, Workflows, Sealer, WakeCh
             publicErrorId: (id) => toPublicId('error', id),
             report: (cause, category) => logger.warn({ category, type: cause instanceof Error ? cause.name : typeof cause, code: (cause as { code?: unknown } | null)?.code }),
             reach: debugPoint(config.debugPoint),
+            observer,
           },
           { node: config.nodeName, leaseMs: config.leaseMs, graceMs: config.graceMs, slots: config.workerSlots, connection: { connectionString: url } },
         );

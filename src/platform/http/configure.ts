@@ -7,6 +7,7 @@ import { ErrorRecords } from '@platform/observability/error-records.js';
 import { bodyLimitBytes } from './adapter.js';
 import { InputPipe } from './input.pipe.js';
 import { KnownRoutes } from './known-routes.js';
+import { observeHttp } from './observe-http.js';
 import { serveDocumentation } from './openapi.js';
 import { ProblemFilter } from './problem.filter.js';
 import { endStreamsOnClose } from './sse.js';
@@ -18,6 +19,7 @@ export function configureHttp(app: NestFastifyApplication, config: Pick<Config, 
   const server = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
   const routes = new KnownRoutes();
   routes.watch(server);
+  observeHttp(app, server);
   endStreamsOnClose(server);
   acceptJsonOnly(app, server);
   void app.register(helmet, {

@@ -37,7 +37,10 @@ export class NotifyWake extends WakeChannel implements OnModuleInit, OnApplicati
       { listening: () => this.listening(), received: (payload) => this.received(payload), nextTest: () => testPayload(this.origin, String((this.tests += 1))) },
     );
     this.buffer = new HintBuffer(
-      (hint) => this.connection.notify(hint === 'all' ? [allPayload(this.origin)] : idPayloads(this.origin, hint)),
+      (hint) => {
+        this.traffic.sent += hint === 'all' ? 1 : hint.length;
+        return this.connection.notify(hint === 'all' ? [allPayload(this.origin)] : idPayloads(this.origin, hint));
+      },
       () => this.connection.listening,
     );
   }
@@ -61,6 +64,10 @@ export class NotifyWake extends WakeChannel implements OnModuleInit, OnApplicati
     return this.own.subscribe(listener);
   }
 
+  override get isOpen(): boolean {
+    return this.connection.listening;
+  }
+
   /** Nobody knows who is there while there is no connection. */
   private othersMayListen(): boolean {
     return !this.connection.listening || performance.now() < this.othersUntil;
@@ -79,6 +86,7 @@ export class NotifyWake extends WakeChannel implements OnModuleInit, OnApplicati
     // Own listeners have heard own hints already.
     if (!payload || payload.origin === this.origin) return;
     this.othersUntil = performance.now() + this.presenceMs;
+    if (payload.kind !== 'test') this.traffic.received += payload.kind === 'ids' ? payload.ids.length : 1;
     if (payload.kind === 'ids') this.own.tell(payload.ids);
     else if (payload.kind === 'all') this.own.tell('all');
   }

@@ -18,6 +18,7 @@ const channels = { changed: 'openbot:wake:changed', ready: 'openbot:wake:ready' 
 const idsPerJob = 20;
 /** More jobs than this wait only where no worker takes any. Those that come find the work without them. */
 const maxWaitingJobs = 200;
+const sizeOf = (hint: Hint): number => (hint === 'all' ? 1 : hint.length);
 /** Between two looks at the subscription. */
 const testMs = 2_000;
 
@@ -80,6 +81,10 @@ export class RedisWake extends WakeChannel implements OnModuleInit, OnApplicatio
     return this.own.subscribe(listener);
   }
 
+  override get isOpen(): boolean {
+    return this.isSubscribed;
+  }
+
   override offerTo(worker: (hint: Hint) => boolean): () => void {
     const own = (hint: Hint): boolean => worker(hint);
     this.workers.add(own);
@@ -110,6 +115,7 @@ export class RedisWake extends WakeChannel implements OnModuleInit, OnApplicatio
   }
 
   private async broadcast(channel: string, hint: Hint): Promise<void> {
+    this.traffic.sent += sizeOf(hint);
     const payloads = hint === 'all' ? [allPayload(this.origin)] : idPayloads(this.origin, hint);
     await Promise.all(payloads.map((payload) => this.redis.commands.publish(channel, payload)));
   }
@@ -141,6 +147,7 @@ export class RedisWake extends WakeChannel implements OnModuleInit, OnApplicatio
     // Own listeners have heard own hints already.
     if (!payload || payload.kind === 'test' || payload.origin === this.origin) return;
     const hint = payload.kind === 'ids' ? payload.ids : 'all';
+    this.traffic.received += sizeOf(hint);
     if (channel === channels.ready) this.isTakenHere(hint);
     else this.own.tell(hint);
   }

@@ -18,13 +18,13 @@ beforeAll(async () => {
   database = await openTestDatabase();
   superuser = new Pool({ connectionString: database.url });
 });
-afterEach(() => superuser.query('truncate execution, execution_event, execution_call, execution_signal, node'));
+afterEach(() => superuser.query('truncate execution, execution_event, execution_call, execution_signal, node, product_event_inbox'));
 afterAll(async () => {
   await superuser.end();
   await database.close();
 });
 
-const look = (): Promise<Report> => runDoctor({ url: database.workerUrl, leaseMs });
+const look = (patienceMs = leaseMs): Promise<Report> => runDoctor({ url: database.workerUrl, leaseMs: patienceMs });
 const faults = ({ findings }: Report): Finding[] => findings.filter(({ verdict }) => verdict !== 'well' && verdict !== 'unasked');
 const set = (id: string, what: string) => superuser.query(`update execution set ${what} where id = $1`, [id]);
 const owned = (owner: string, epoch: number) => `owner = '${owner}', epoch = ${epoch}, claim_id = gen_random_uuid(), generation = 1, state = 'running', runnable_at = null`;
@@ -127,6 +127,27 @@ const planted: readonly [check: string, fault: string, plant: () => Promise<stri
     },
   ],
   [
+    'events-without-position',
+    'nobody numbers them',
+    async () => {
+      await superuser.query(
+        `insert into product_event_inbox (organization_id, project_id, member_id, type, aggregate_id, aggregate_sequence, created_at)
+         values ($1, $2, $2, 'execution.started', $2, 1, clock_timestamp() - interval '5 minutes')`,
+        [tenant.organizationId, tenant.projectId],
+      );
+      return '';
+    },
+  ],
+  [
+    'waiting-without-waker',
+    'it counts a child that is not there',
+    async () => {
+      const id = await admit(database, tenant, 'childless', {}, { ready: false });
+      await set(id, 'open_children = 1');
+      return id;
+    },
+  ],
+  [
     'dead-tuples',
     'autovacuum does not keep up',
     async () => {
@@ -167,31 +188,23 @@ async function finishedWork(): Promise<string> {
   }
 }
 
-test.each(planted)('%s is found: %s', async (check, _, plant) => {
-  const name = await plant();
-  const report = await look();
-  expect(faults(report)).toMatchObject([{ name: check, verdict: 'act', count: 1 }]);
-  expect(faults(report)[0]?.examples).toEqual([name.includes('-') ? toPublicId('execution', name) : name]);
-  expect(exitCodeOf(report)).toBe(1);
-  expect(printReport(report)).toContain(faults(report)[0]!.advice);
-});
-
 test('nothing is found in a healthy database whose nodes are busy', async () => {
   const nodes = await Promise.all(
     ['one', 'two'].map((node) => startEngine(database, [BusySaga, BusyHandler], { node, leaseMs, slots: 30, connection: { connectionString: database.workerUrl } })),
   );
   try {
-    const ids: string[] = [];
-    for (let index = 0; index < 60; index += 1) ids.push(await admit(database, tenant, 'busy', { steps: 20, done: 0, rests: index % 2 === 0 }));
-    const open = async (): Promise<number> => (await rowsOf(superuser, 'select 1 from execution where ended_at is null')).length;
-    let looks = 0;
-    for (let left = ids.length; left > 0; left = await open()) {
-      const report = await look();
+    for (let looks = 0; looks < 4; looks += 1) {
+      await Promise.all(Array.from({ length: 15 }, (_, index) => admit(database, tenant, 'busy', { steps: 20, done: 0, rests: index % 2 === 0 })));
+      // Nodes that beat are seen at once; on a machine that does much else a beat may take longer than their short lease.
+      const report = await look(10_000);
       expect(faults(report)).toEqual([]);
       expect(exitCodeOf(report)).toBe(0);
-      looks += 1;
     }
-    expect(looks).toBeGreaterThan(1);
+    await eventually(
+      () => rowsOf(superuser, 'select 1 from execution where ended_at is null'),
+      (open) => open.length === 0,
+    );
+    expect(faults(await look(10_000))).toEqual([]);
     expect(await rowsOf(superuser, `select state, count(*)::int as count from execution group by 1`)).toEqual([{ state: 'completed', count: 60 }]);
   } finally {
     for (const node of nodes) await node.stop();
@@ -224,4 +237,14 @@ test('an operator asks as the worker: the API may not ask, and the engine may re
     const [table, name] = column.split('.');
     expect(await rowsOf(superuser, `select has_column_privilege('openbot_engine', $1, $2, 'select') as may`, [table, name])).toEqual([{ may: false }]);
   }
+});
+
+// Last: what a table's figures say of one test is still there in the next.
+test.each(planted)('%s is found: %s', async (check, _, plant) => {
+  const name = await plant();
+  const report = await look();
+  expect(faults(report)).toMatchObject([{ name: check, verdict: 'act', count: 1 }]);
+  expect(faults(report)[0]?.examples).toEqual(name === '' ? [] : [name.includes('-') ? toPublicId('execution', name) : name]);
+  expect(exitCodeOf(report)).toBe(1);
+  expect(printReport(report)).toContain(faults(report)[0]!.advice);
 });

@@ -13,7 +13,7 @@ export async function joinAs(worker: Queryable, node: string): Promise<string> {
 
 /** Claims by the engine's own statement, as a node would that then does nothing by itself. */
 export async function claimAs(worker: Queryable, node: string, epoch: string, workflow: string, limit = 100): Promise<Head[]> {
-  const { rows } = await worker.query('select (c.head).*, c.claimed_at, c.was_state, c.expires_at from claim_executions($1, $2, $3, $4, false) c', [
+  const { rows } = await worker.query('select (c.head).*, c.claimed_at, c.was_runnable_at, c.was_state, c.expires_at from claim_executions($1, $2, $3, $4, false) c', [
     [`${workflow}:1`],
     node,
     epoch,

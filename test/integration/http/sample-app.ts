@@ -13,7 +13,13 @@ import { ObservabilityModule } from '@platform/observability/observability.modul
 import { SecretsModule } from '@platform/secrets/secrets.module.js';
 import { OneToken, SampleController } from './sample.js';
 
-export const config = new Config({ production: false, logLevel: 'silent', encryptionKeys: [{ id: 'first', key: Buffer.alloc(32, 1) }] } as unknown as Config);
+export const config = new Config({
+  production: false,
+  logLevel: 'silent',
+  encryptionKeys: [{ id: 'first', key: Buffer.alloc(32, 1) }],
+  privatePort: null,
+  traces: null,
+} as unknown as Config);
 
 export type SampleApp = { readonly app: NestFastifyApplication; readonly url: string; close(): Promise<void> };
 

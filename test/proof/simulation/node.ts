@@ -4,6 +4,7 @@ import { Committer, OwnershipLost } from '@engine/committer.js';
 import type { LoadedWork } from '@engine/fiber.js';
 import { LateResults } from '@engine/late-results.js';
 import type { NodeLiveness } from '@engine/node-liveness.js';
+import { unobserved } from '@engine/observer.js';
 import type { EnginePorts } from '@engine/ports.js';
 import { Runner } from '@engine/runner.js';
 import type { Binding, OrganizationKey, Sealing } from '@engine/sealing.js';
@@ -78,6 +79,7 @@ async function holdOffice(process: SimulatedProcess, storage: Storage, deps: Nod
     published: () => undefined,
     told: () => undefined,
     reach: () => undefined,
+    observer: unobserved,
   };
   const report = (cause: unknown, category: string): void => deps.fault({ category, cause, executionId: null });
   const runner = new Runner(

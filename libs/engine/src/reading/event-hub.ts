@@ -52,6 +52,13 @@ export class LogHub<Row extends LogRow, E extends LogEntry> {
     this.sweep.unref();
   }
 
+  /** For whoever measures: open readers, the logs that they follow, and the queries since the start. */
+  get figures(): { readonly readers: number; readonly logs: number; readonly queries: number } {
+    let readers = 0;
+    for (const log of this.logs.values()) readers += log.readers.size;
+    return { readers, logs: this.logs.size, queries: this.pages.queries };
+  }
+
   /** One page of a log: what is stored now. */
   readPage(request: PageRequest): Promise<EventPage<E>> {
     return this.pages.page(request);

@@ -37,6 +37,8 @@ type Waiting<E> = { readonly request: PageRequest; readonly promise: Promise<Eve
 export class EventPages<Row extends LogRow, E extends LogEntry> {
   private waiting = new Map<string, Waiting<E>>();
   private running = false;
+  /** Since the start, for whoever measures. */
+  queries = 0;
   private lastQuery = -minIntervalMs;
   private timeline: string | null = null;
 
@@ -64,6 +66,7 @@ export class EventPages<Row extends LogRow, E extends LogEntry> {
     while (this.waiting.size > 0) {
       await this.untilDue();
       this.lastQuery = performance.now();
+      this.queries += 1;
       const batch = [...this.waiting].slice(0, maxPagesPerQuery);
       for (const [key] of batch) this.waiting.delete(key);
       await this.read(batch.map(([, waiting]) => waiting));

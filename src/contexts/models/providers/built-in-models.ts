@@ -5,6 +5,7 @@ import type { Model } from '@core/model.js';
 import type { Config, ProviderSettings } from '@platform/config/config.js';
 import { addressPolicy } from '@platform/egress/address-policy.js';
 import { Egress } from '@platform/egress/egress.js';
+import { traceTo } from '@platform/egress/trace-to.js';
 import { developmentCatalog, developmentProvider, simulatedModel } from '../development/simulated-models.js';
 import { connectModel } from './sdk-models.js';
 
@@ -13,7 +14,7 @@ type Configured = { readonly provider: ProviderEntry; readonly entry: ModelEntry
 /** The addresses in the environment are the operator's own, so that they may be private; tenants reach them no more than before. */
 function operatorsEgress(config: Config): Egress {
   const hosts = [config.openai, config.anthropic].flatMap((settings) => (settings?.baseUrl ? [new URL(settings.baseUrl).hostname] : []));
-  return new Egress(addressPolicy([...config.egressAllow, ...hosts.map((host) => host.replace(/^\[|\]$/g, ''))], { loopback: !config.production }));
+  return new Egress(addressPolicy([...config.egressAllow, ...hosts.map((host) => host.replace(/^\[|\]$/g, ''))], { loopback: !config.production }), traceTo(config.egressTrace));
 }
 
 function configure(kind: Exclude<ConnectionKind, 'openai-compatible'>, name: string, settings: ProviderSettings | null, egress: Egress): Configured[] {
