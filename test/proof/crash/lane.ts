@@ -112,8 +112,16 @@ export class Lane<Portrait> {
   }
 
   private async startWorker(): Promise<void> {
-    this.started += 1;
-    this.workers.push(await this.scenario.startWorker({ node: `${this.name}-${this.started}`, leaseMs, armed: this.armed }));
+    for (let failures = 0; ; failures += 1) {
+      this.started += 1;
+      try {
+        this.workers.push(await this.scenario.startWorker({ node: `${this.name}-${this.started}`, leaseMs, armed: this.armed }));
+        return;
+      } catch (error) {
+        // A machine that is out of breath may need a second start; what cannot start at all fails thrice.
+        if (failures === 2) throw error;
+      }
+    }
   }
 
   private async advance(id: string, hints: boolean): Promise<Head> {
