@@ -611,6 +611,31 @@ policy project_tenant permissive for all to openbot_app
   with check (organization_id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
 
+table resource_lease owner openbot_owner row security forced
+  id uuid not null
+  organization_id uuid not null
+  project_id uuid not null
+  kind text not null
+  resource text not null
+  execution_id uuid not null
+  owner text not null
+  epoch bigint not null
+  generation integer not null
+  state text not null default 'open'::text
+  error_id uuid
+  opened_at timestamp with time zone not null default clock_timestamp()
+  closing_at timestamp with time zone
+  closed_at timestamp with time zone
+constraint resource_lease_close_is_marked CHECK ((closed_at IS NOT NULL) = (state = 'closed'::text))
+constraint resource_lease_pkey PRIMARY KEY (id)
+constraint resource_lease_state_known CHECK (state = ANY ('{open,closing,closed,close_failed,unknown}'::text[]))
+UNIQUE INDEX resource_lease_held ON public.resource_lease USING btree (organization_id, project_id, kind, resource) WHERE (closed_at IS NULL)
+INDEX resource_lease_of_work ON public.resource_lease USING btree (execution_id) WHERE (closed_at IS NULL)
+policy resource_lease_tenant permissive for all to openbot_app
+  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant delete, insert, select, update to openbot_app;
+
 table schema_migration owner openbot_owner
   id integer not null default nextval('schema_migration_id_seq'::regclass)
   timestamp bigint not null
@@ -1526,12 +1551,13 @@ CREATE OR REPLACE FUNCTION public.load_work(p_organization uuid, p_project uuid,
  SET "app.organization" TO ''
  SET "app.project" TO ''
 AS $function$
-declare found_signals jsonb; found_calls jsonb; head jsonb;
+declare found_signals jsonb; found_calls jsonb; head jsonb; generation int;
 begin
   perform set_config('app.organization', p_organization::text, true), set_config('app.project', p_project::text, true);
   select jsonb_build_object('state', x.state, 'claim', x.claim_id, 'signalCount', x.signal_count, 'cancelNumber', x.cancel_number, 'commitNumber', x.commit_number, 'openChildren', x.open_children,
-    'announced', case when x.stalls > 0 and x.state = 'running' then (select e.state from execution_event e where e.execution_id = x.id and e.type = 'State' order by e.sequence desc limit 1) end) into head
+    'announced', case when x.stalls > 0 and x.state = 'running' then (select e.state from execution_event e where e.execution_id = x.id and e.type = 'State' order by e.sequence desc limit 1) end), x.generation into head, generation
     from execution x where x.id = p_id;
+  if generation > 1 then perform lose_leases(p_id, generation); end if;
   select coalesce(jsonb_agg(jsonb_build_object('name', s.name, 'number', s.number, 'body', encode(s.body, 'base64')) order by s.created_at, s.name, s.number), '[]') into found_signals
     from execution_signal s where s.execution_id = p_id and s.consumed is null;
   select coalesce(jsonb_agg(to_jsonb(c) - 'result' - 'input' || jsonb_build_object('result', encode(c.result, 'base64'), 'input', case when c.state = 'sending' then encode(c.input, 'base64') end) order by c.step, c.name), '[]') into found_calls
@@ -1605,6 +1631,18 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_worker;
 
+CREATE OR REPLACE FUNCTION public.lose_leases(p_id uuid, p_generation integer)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  with lost as materialized (select l.id from resource_lease l where l.execution_id = p_id and l.closed_at is null and l.generation < p_generation and l.state <> 'unknown' order by l.id for no key update)
+  update resource_lease l set state = 'unknown' from lost where l.id = lost.id and l.closed_at is null;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.make_ready(p_id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -1616,6 +1654,24 @@ end $function$
 
 owner openbot_owner;
 grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.move_lease(p_organization uuid, p_project uuid, p_id uuid, p_state text, p_error uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET "app.organization" TO ''
+ SET "app.project" TO ''
+AS $function$
+declare stored text;
+begin
+  perform set_config('app.organization', p_organization::text, true), set_config('app.project', p_project::text, true);
+  update resource_lease l set state = p_state, error_id = coalesce(l.error_id, p_error), closing_at = case when p_state = 'closing' then clock_timestamp() else l.closing_at end,
+    closed_at = case when p_state = 'closed' then clock_timestamp() end where l.id = p_id and l.closed_at is null;
+  select l.state into stored from resource_lease l where l.id = p_id;
+  return stored;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.next_ready(p_known text[])
  RETURNS TABLE(ready_in_ms double precision, stalled_ready boolean)
@@ -1631,6 +1687,36 @@ begin
 end $function$
 
 owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.open_lease(p_organization uuid, p_project uuid, p jsonb)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SET "app.organization" TO ''
+ SET "app.project" TO ''
+AS $function$
+declare h execution; l resource_lease;
+begin
+  perform set_config('app.organization', p_organization::text, true), set_config('app.project', p_project::text, true);
+  select * into h from execution x where x.id = (p->>'execution')::uuid for no key update;
+  if not coalesce(h.claim_id = (p->>'claim')::uuid and h.generation = (p->>'generation')::int and h.state = 'running' and h.cancel_number = (p->>'cancel')::int, false) then
+    return '{"outcome": "refused"}';
+  end if;
+  loop
+    insert into resource_lease as n (id, organization_id, project_id, kind, resource, execution_id, owner, epoch, generation)
+      values ((p->>'id')::uuid, h.organization_id, h.project_id, p->>'kind', p->>'resource', h.id, h.owner, h.epoch, h.generation) on conflict do nothing;
+    if found then return '{"outcome": "registered"}'; end if;
+    select * into l from resource_lease y
+      where y.organization_id = h.organization_id and y.project_id = h.project_id and y.kind = p->>'kind' and y.resource = p->>'resource' and y.closed_at is null;
+    if l.id = (p->>'id')::uuid then return '{"outcome": "registered"}'; end if;
+    if l.id is not null then
+      return jsonb_build_object('outcome', 'held', 'lease', l.id, 'state', l.state, 'executionId', l.execution_id, 'node', l.owner, 'epoch', l.epoch::text,
+        'left', l.state = 'unknown' or exists (select 1 from execution x where x.id = l.execution_id and x.generation > l.generation));
+    end if;
+  end loop;
+end $function$
+
+owner openbot_owner;
 grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.outer_clock(p_parent uuid)
@@ -1698,6 +1784,21 @@ begin
   if gate ? 'tokens' then at := take_tokens(h, p_call); end if;
   if at > clock_timestamp() then return jsonb_build_object('waits', true, 'until', at); end if;
   return null;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.prove_lease_released(p_organization uuid, p_project uuid, p_id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET "app.organization" TO ''
+ SET "app.project" TO ''
+AS $function$
+begin
+  perform set_config('app.organization', p_organization::text, true), set_config('app.project', p_project::text, true);
+  update resource_lease l set state = 'closed', closed_at = clock_timestamp() where l.id = p_id and l.closed_at is null
+    and (l.state = 'unknown' or exists (select 1 from execution x where x.id = l.execution_id and x.generation > l.generation));
 end $function$
 
 owner openbot_owner;

@@ -8,6 +8,7 @@ import { FeedSequencer } from './feed-sequencer.js';
 import type { LoadedWork } from './fiber.js';
 import type { Head } from './head.js';
 import { LateResults } from './late-results.js';
+import { LeaseStore } from './lease-store.js';
 import { NodeLiveness, NodeNameTaken, type LossReason } from './node-liveness.js';
 import { Places } from './places.js';
 import { Runner, type RunnerOptions } from './runner.js';
@@ -50,6 +51,9 @@ export class Engine {
   /** Outlives every epoch: what an old one's senders know is handed in by the process. */
   private readonly lateResults: LateResults;
   private readonly places: Places;
+  /** Outlives every epoch too: a process closes what it has opened. */
+  private readonly leases: LeaseStore;
+  private readonly leaving = new AbortController();
 
   constructor(
     private readonly host: EngineHost,
@@ -58,6 +62,7 @@ export class Engine {
     const { pool, report, reach } = host;
     this.sequencer = new FeedSequencer({ pool, report, reach, numbered: (projects) => this.tell(projects) });
     this.places = new Places({ pool, report, reach, woken: (ids) => host.wake.publish(ids) });
+    this.leases = new LeaseStore(pool, this.leaving.signal);
     this.lateResults = new LateResults({ pool, report, reach, published: (id) => this.publish(id) });
   }
 
@@ -102,6 +107,7 @@ export class Engine {
     await this.restarting;
     await this.liveness?.markDraining();
     await this.runner?.drain();
+    this.leaving.abort();
     await this.lateResults.close();
     this.unsubscribe();
     await this.sequencer.stop();
@@ -150,6 +156,8 @@ export class Engine {
         sagaOf: (name) => host.workflows.sagaOf(name),
         load: (head) => this.load(head),
         lateResults: this.lateResults,
+        leases: this.leases,
+        processLeaves: this.leaving.signal,
         places: this.places,
         timeLeft: (head) => this.timeLeft(head),
         report: host.report,

@@ -5,11 +5,13 @@ import type { SafeFailure } from '@domain/executions/failures.js';
 import type { Result } from '@domain/result.js';
 import { CallLog, CallWaits, OutcomeUnknown, type StoredCall } from './call-log.js';
 import { assertWhole, attachedBelow, stopOnce } from './cascade.js';
+import { closePatienceMs, closeResources, ResourcesLeftOpen } from './closing.js';
 import { OwnershipLost, type Committer } from './committer.js';
 import { CommitRefused, ExecutionWriter } from './execution-writer.js';
 import { DeadlineExceeded, watchExpiry } from './expiry.js';
 import { toStored, type Claimed, type Head } from './head.js';
 import type { LateResults } from './late-results.js';
+import type { LeaseStore } from './lease-store.js';
 import { OpenRun } from './open-run.js';
 import type { EnginePorts } from './ports.js';
 import type { Next, Saga, Signal, Wake } from './saga.js';
@@ -40,6 +42,9 @@ export type FiberDeps = {
   readonly sagaOf: (workflow: string) => Saga<object>;
   readonly load: (head: Head) => Promise<LoadedWork>;
   readonly lateResults: Pick<LateResults, 'handIn'>;
+  readonly leases: LeaseStore;
+  /** Aborts when the process has handed over all of its work. */
+  readonly processLeaves: AbortSignal;
   readonly timeLeft: (head: Head) => Promise<number | null>;
   readonly isDraining: () => boolean;
 };
@@ -77,6 +82,9 @@ export class Fiber {
   /** Whether earlier owners or senders left calls or signals to read first. Until they are known, nothing is done: not even an end. */
   private inherits: boolean;
   private readonly leaving = new AbortController();
+  /** Shut while a phase's resources close, and for good when some are left open: nothing is sent. */
+  private closing: AbortSignal | null = null;
+  private readonly mustGo = new AbortController();
 
   constructor(
     private readonly claimed: Claimed,
@@ -85,7 +93,7 @@ export class Fiber {
   ) {
     this.writer = new ExecutionWriter(claimed.head, key, deps.committer, deps.ports, () => this.interrupt('look'));
     if (claimed.startsRunning) this.writer.announceRunning();
-    this.calls = new CallLog(this.head.id, this.writer, key, deps.ports, () => this.stop.signal);
+    this.calls = new CallLog(this.head.id, this.writer, key, deps.ports, () => this.gate);
     this.failure = claimed.head.failure;
     this.inherits = claimed.head.generation > 1 || claimed.head.signalCount > 0;
   }
@@ -99,6 +107,11 @@ export class Fiber {
     if (this.stopped === 'lost') return;
     this.stopped = reason;
     this.stop.abort(reason);
+    if (reason === 'shutdown' || reason === 'lost') setTimeout(() => this.mustGo.abort(), closePatienceMs[reason]).unref();
+  }
+
+  private get gate(): AbortSignal {
+    return this.closing ?? this.stop.signal;
   }
 
   /** `false`: it gave up without releasing its row. */
@@ -140,6 +153,8 @@ export class Fiber {
     this.inherits ||= this.writer.takeAdmitted();
     if (this.inherits) return void (await this.reload());
     if (this.stopped === 'look' || this.stopped === 'expired') return this.reread(null);
+    // Left open: the phase has not ended, and neither may the work.
+    if (this.closing) return this.handOver();
     if (head.state === 'outcome_unknown') return this.settleUnknown();
     if (this.calls.undecided > 0) return this.waitForDecision();
     if (head.state === 'cancelling') return this.end('cancelled', this.failure);
@@ -191,8 +206,9 @@ export class Fiber {
       this.released = true;
       return;
     }
-    const scope = new PhaseScope();
-    const { kept, writer, calls } = this;
+    const { kept, writer, calls, head } = this;
+    const { ports, leases } = this.deps;
+    const scope = new PhaseScope({ head, leases, ports, gate: () => this.gate });
     const takeSignals = () => [...this.answers.splice(0), ...this.signals.splice(0)];
     const run = new OpenRun({ wake, signal: this.stop.signal, scope, kept, writer, calls, takeSignals, onLocked: (heads) => this.publishAll(heads) });
     let result: Result<void, { readonly _tag: string }> | undefined;
@@ -201,7 +217,9 @@ export class Fiber {
       result = (await this.deps.ports.observer.duringPhase(this.head, next.command.name, handle)) as typeof result;
     } finally {
       run.close();
-      await this.closeScope(scope);
+      this.closing = AbortSignal.abort(new Error('the resources of a phase close'));
+      await closeResources(scope, this.mustGo.signal, this.deps.processLeaves);
+      this.closing = null;
     }
     if (run.finished?.children?.length) await this.writer.write(run.finished);
     else if (run.finished) await this.writer.hold(run.finished);
@@ -284,7 +302,7 @@ export class Fiber {
   private async recover(error: unknown): Promise<void> {
     this.writer.dropUnsaved();
     if (error instanceof OwnershipLost || this.stopped === 'lost') return void (this.released = true);
-    if (error instanceof OutcomeUnknown) return;
+    if (error instanceof OutcomeUnknown || error instanceof ResourcesLeftOpen) return;
     if (error instanceof CallWaits) return void (this.parkedUntil = { until: error.until });
     if (error instanceof CommitRefused) return this.reread(error);
     const reason = this.stopped;
@@ -369,15 +387,6 @@ export class Fiber {
         if (!isPassingStorageError(error)) throw error;
         await delay(50 + Math.random() * 200);
       }
-    }
-  }
-
-  private async closeScope(scope: PhaseScope): Promise<void> {
-    for (let pause = 100; ; pause = Math.min(pause * 2, 5000)) {
-      const failures = await scope.close();
-      if (failures.length === 0) return;
-      for (const { name, cause } of failures) this.deps.ports.recordError(cause, { context: this.head.context, executionId: this.head.id, category: `close_failed:${name}` });
-      await delay(pause);
     }
   }
 

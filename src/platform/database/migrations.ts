@@ -10,6 +10,7 @@ import { EngineAdmission1764500000060 } from '@migrations/1764500000060-engine-a
 import { EngineChildren1764500000070 } from '@migrations/1764500000070-engine-children.js';
 import { EngineCalls1764500000080 } from '@migrations/1764500000080-engine-calls.js';
 import { EngineLimits1764500000081 } from '@migrations/1764500000081-engine-limits.js';
+import { ResourceLeases1764500000090 } from '@migrations/1764500000090-resource-leases.js';
 import { Failover1764500000096 } from '@migrations/1764500000096-failover.js';
 import { Doctor1764500000097 } from '@migrations/1764500000097-doctor.js';
 import { Organizations1764500000100 } from '@migrations/1764500000100-organizations.js';
@@ -34,6 +35,7 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   EngineChildren1764500000070,
   EngineCalls1764500000080,
   EngineLimits1764500000081,
+  ResourceLeases1764500000090,
   Failover1764500000096,
   Doctor1764500000097,
   Organizations1764500000100,

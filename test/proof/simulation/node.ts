@@ -3,6 +3,7 @@ import type { CommandBus } from '@nestjs/cqrs';
 import { Committer, OwnershipLost } from '@engine/committer.js';
 import type { LoadedWork } from '@engine/fiber.js';
 import { LateResults } from '@engine/late-results.js';
+import { LeaseStore } from '@engine/lease-store.js';
 import type { NodeLiveness } from '@engine/node-liveness.js';
 import { unobserved } from '@engine/observer.js';
 import type { EnginePorts } from '@engine/ports.js';
@@ -82,6 +83,7 @@ async function holdOffice(process: SimulatedProcess, storage: Storage, deps: Nod
     observer: unobserved,
   };
   const report = (cause: unknown, category: string): void => deps.fault({ category, cause, executionId: null });
+  const leaving = new AbortController();
   const runner = new Runner(
     {
       pool,
@@ -97,6 +99,8 @@ async function holdOffice(process: SimulatedProcess, storage: Storage, deps: Nod
         return (loaded.rows[0] as { work: LoadedWork }).work;
       },
       lateResults: new LateResults({ pool, published: () => undefined, reach: () => undefined, report }),
+      leases: new LeaseStore(pool, leaving.signal),
+      processLeaves: leaving.signal,
       report,
       // No work of the simulation has a limit.
       timeLeft: () => Promise.resolve(null),
@@ -114,6 +118,7 @@ async function holdOffice(process: SimulatedProcess, storage: Storage, deps: Nod
       if (beaten) sentAt = beatSentAt;
     }
   } finally {
+    leaving.abort();
     await runner.lose();
   }
 }

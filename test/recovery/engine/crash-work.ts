@@ -6,6 +6,7 @@ import type { PhaseRun } from '@engine/phase.js';
 import { end, phase, Workflow, type Next, type Saga, type Stored } from '@engine/saga.js';
 import type { Tx } from '@engine/tx.js';
 import { familyHandlers, familySaga } from '../../integration/engine/family-feature.js';
+import { LeaseHandler, leaseSaga } from '../../integration/engine/lease-feature.js';
 
 export type CrashCursor = {
   readonly steps: number;
@@ -113,6 +114,7 @@ export function crashSaga(name: string): Type {
   return CrashSaga;
 }
 
-const sagaOf = (name: string): Type => (name === 'poison' ? PoisonSaga : name.startsWith('family') ? familySaga(name) : crashSaga(name));
+const sagaOf = (name: string): Type =>
+  name === 'poison' ? PoisonSaga : name.startsWith('family') ? familySaga(name) : name.startsWith('lease') ? leaseSaga(name) : crashSaga(name);
 
-export const partsOf = (workflows: readonly string[]): Type[] => [OutsideHandler, PoisonHandler, ...familyHandlers, ...workflows.map(sagaOf)];
+export const partsOf = (workflows: readonly string[]): Type[] => [OutsideHandler, PoisonHandler, LeaseHandler, ...familyHandlers, ...workflows.map(sagaOf)];
