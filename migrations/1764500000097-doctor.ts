@@ -86,6 +86,39 @@ begin
     from (select extract(epoch from clock_timestamp() - y.created_at)::double precision as seconds from product_event_inbox y order by y.id limit p_limit) i;
 end $$`;
 
+/**
+ * Heads that count other children than they have: the newest, the owned and the parked ones, and the parents of all these. One statement moves a number and
+ * its child, so that a difference is never a moment in between.
+ */
+const children = `
+create function doctor_children(p_recent int) returns table (found bigint, examples uuid[]) ${definer} as $$
+begin
+  return query
+  with looked_at as (
+    (select x.id, x.parent_id from execution x order by x.id desc limit p_recent)
+    union (select x.id, x.parent_id from execution x where x.owner is not null limit p_recent)
+    union (select x.id, x.parent_id from execution x where x.ended_at is null and x.owner is null and x.runnable_at is null order by x.id limit p_recent)),
+  family as (select l.id from looked_at l union select l.parent_id from looked_at l where l.parent_id is not null),
+  broken as (
+    select x.id from family f join execution x on x.id = f.id cross join lateral (
+      select count(*) as open from execution c where c.organization_id = x.organization_id and c.project_id = x.project_id and c.parent_id = x.id and c.attached and c.ended_at is null) c
+    where x.open_children <> c.open)
+  select count(*), (array_agg(b.id order by b.id))[1:5] from broken b;
+end $$`;
+
+/** Places in limits, and in their queues, that nothing gives back: their call has ended or is not there, or they should have been cleared long ago. */
+const permits = `
+create function doctor_permits(p_limit int, p_seconds double precision) returns table (found bigint, examples uuid[], more boolean) ${definer} as $$
+begin
+  return query
+  with taken as (select p.execution_id, p.step, p.name, p.attempt, p.state, p.expires_at from permit p order by p.execution_id limit p_limit),
+  kept as (
+    select t.execution_id from taken t where t.state <> 'freed' and case when t.expires_at is not null then t.expires_at < clock_timestamp() - make_interval(secs => p_seconds)
+      else not exists (select 1 from execution_call c
+        where c.execution_id = t.execution_id and c.step = t.step and c.name = t.name and c.attempt = t.attempt and c.state = any ('{intent,sending}')) end)
+  select count(*), (array_agg(distinct k.execution_id))[1:5], (select count(*) = p_limit from taken) from kept k;
+end $$`;
+
 const functions = [
   'doctor_owned_by(text, bigint)',
   'doctor_parked(int)',
@@ -93,10 +126,12 @@ const functions = [
   'doctor_ready(int, double precision)',
   'doctor_unknown(int)',
   'doctor_unnumbered(int, double precision)',
+  'doctor_children(int)',
+  'doctor_permits(int, double precision)',
 ];
 const columns = {
   execution_event: 'execution_id, sequence, created_at',
-  execution_call: 'execution_id, state, decided, created_at',
+  execution_call: 'execution_id, step, name, attempt, state, decided, created_at',
   execution_signal: 'execution_id, consumed, created_at',
 };
 
@@ -106,7 +141,7 @@ export class Doctor1764500000097 implements MigrationInterface {
       await q.query(`create policy ${table}_doctor on ${table} for select to openbot_engine using (true)`);
       await q.query(`grant select (${readable}) on ${table} to openbot_engine`);
     }
-    for (const sql of [ownedBy, parked, gaps, ready, unknown, unnumbered]) await q.query(sql);
+    for (const sql of [ownedBy, parked, gaps, ready, unknown, unnumbered, children, permits]) await q.query(sql);
     for (const name of functions) {
       await q.query(`alter function ${name} owner to openbot_engine`);
       await q.query(`revoke all on function ${name} from public`);

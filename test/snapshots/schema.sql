@@ -302,8 +302,11 @@ table execution_call owner openbot_owner row security forced with (fillfactor=80
   execution_id uuid not null
     grant select to openbot_engine
   step integer not null
+    grant select to openbot_engine
   name text not null
+    grant select to openbot_engine
   attempt integer not null
+    grant select to openbot_engine
   organization_id uuid not null
   project_id uuid not null
   generation integer not null
@@ -1223,6 +1226,30 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_app;
 
+CREATE OR REPLACE FUNCTION public.doctor_children(p_recent integer)
+ RETURNS TABLE(found bigint, examples uuid[])
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  return query
+  with looked_at as (
+    (select x.id, x.parent_id from execution x order by x.id desc limit p_recent)
+    union (select x.id, x.parent_id from execution x where x.owner is not null limit p_recent)
+    union (select x.id, x.parent_id from execution x where x.ended_at is null and x.owner is null and x.runnable_at is null order by x.id limit p_recent)),
+  family as (select l.id from looked_at l union select l.parent_id from looked_at l where l.parent_id is not null),
+  broken as (
+    select x.id from family f join execution x on x.id = f.id cross join lateral (
+      select count(*) as open from execution c where c.organization_id = x.organization_id and c.project_id = x.project_id and c.parent_id = x.id and c.attached and c.ended_at is null) c
+    where x.open_children <> c.open)
+  select count(*), (array_agg(b.id order by b.id))[1:5] from broken b;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.doctor_gaps(p_recent integer, p_depth integer)
  RETURNS TABLE(found bigint, examples uuid[])
  LANGUAGE plpgsql
@@ -1280,6 +1307,26 @@ begin
     woken := woken || known;
   end loop;
   return query select count(*), (array_agg(p.id order by p.id))[1:5], more from unnest(parked) p(id) where not p.id = any (woken);
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.doctor_permits(p_limit integer, p_seconds double precision)
+ RETURNS TABLE(found bigint, examples uuid[], more boolean)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  return query
+  with taken as (select p.execution_id, p.step, p.name, p.attempt, p.state, p.expires_at from permit p order by p.execution_id limit p_limit),
+  kept as (
+    select t.execution_id from taken t where t.state <> 'freed' and case when t.expires_at is not null then t.expires_at < clock_timestamp() - make_interval(secs => p_seconds)
+      else not exists (select 1 from execution_call c
+        where c.execution_id = t.execution_id and c.step = t.step and c.name = t.name and c.attempt = t.attempt and c.state = any ('{intent,sending}')) end)
+  select count(*), (array_agg(distinct k.execution_id))[1:5], (select count(*) = p_limit from taken) from kept k;
 end $function$
 
 owner openbot_engine;

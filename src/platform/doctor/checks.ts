@@ -107,6 +107,16 @@ export const checks: readonly Check[] = [
     look: async (ask) => seen(await ask<Found>('select found, null::uuid[] as examples, more, oldest_seconds from doctor_unnumbered($1, $2)', [limit, patienceSeconds])),
   },
   {
+    name: 'children-miscounted',
+    advice: 'This work waits for children that it does not have, or may end before those that it has: report it as a fault with the ids and the version.',
+    look: async (ask) => seen(await ask<Found>('select * from doctor_children($1)', [newest])),
+  },
+  {
+    name: 'permits-without-call',
+    advice: 'Calls that ended hold places in a limit, so that others wait: start a worker if none runs, and report it as a fault if the count stays.',
+    look: async (ask) => seen(await ask<Found>('select * from doctor_permits($1, $2)', [limit, patienceSeconds])),
+  },
+  {
     name: 'asynchronous-replication',
     advice: 'A failover loses acknowledged commits that a standby has not received: set synchronous_standby_names (docs/failover.md).',
     look: async (ask) => replicated(await ask<Replication>('select status, standbys, synchronous from replication_status()')),
