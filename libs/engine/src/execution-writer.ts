@@ -53,6 +53,7 @@ const wireChildren = (children: readonly NewChild[] | undefined) => (children?.l
 
 /** As `lock_aggregates` orders them, in every locale. */
 const byFeatureAndId = (a: Aggregate, b: Aggregate): number => compare(a.feature, b.feature) || compare(a.id, b.id);
+const isKnown = (call: WireCall): call is WireMove => 'move' in call && (call.to === 'succeeded' || call.to === 'failed' || call.unsent === true);
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
 
 const flushAfterMs = 50;
@@ -82,7 +83,7 @@ export class ExecutionWriter {
     private readonly key: OrganizationKey,
     private readonly committer: Committer,
     private readonly ports: EnginePorts,
-    private readonly onBroken: () => void,
+    private readonly onBroken: (cause: Error) => void,
   ) {}
 
   emit(events: readonly ExecutionEventBody[]): void {
@@ -103,10 +104,7 @@ export class ExecutionWriter {
   }
 
   /** What this owner knows of its calls and could not save: their results, and that some were never sent. */
-  get unsaved(): readonly WireMove[] {
-    const moves = [...(this.held?.calls ?? []), ...this.draft.calls].filter((call): call is WireMove => 'move' in call);
-    return moves.filter(({ to, unsent }) => to === 'succeeded' || to === 'failed' || unsent);
-  }
+  unsaved = (): readonly WireMove[] => [...(this.held?.calls ?? []), ...this.draft.calls].filter(isKnown);
 
   /** For the owner that made it `running`, and for the next one when that claim was lost before it could say so. */
   announceRunning(): void {
@@ -396,7 +394,7 @@ export class ExecutionWriter {
     this.stop();
     void this.inOrder(work).catch((error: unknown) => {
       this.broken = error instanceof Error ? error : new Error(String(error));
-      this.onBroken();
+      this.onBroken(this.broken);
     });
   }
 }

@@ -91,7 +91,7 @@ export class Fiber {
     private readonly key: OrganizationKey,
     private readonly deps: FiberDeps,
   ) {
-    this.writer = new ExecutionWriter(claimed.head, key, deps.committer, deps.ports, () => this.interrupt('look'));
+    this.writer = new ExecutionWriter(claimed.head, key, deps.committer, deps.ports, (cause) => this.interrupt(cause instanceof OwnershipLost ? 'lost' : 'look'));
     if (claimed.startsRunning) this.writer.announceRunning();
     this.calls = new CallLog(this.head.id, this.writer, key, deps.ports, () => this.gate);
     this.failure = claimed.head.failure;
@@ -133,7 +133,7 @@ export class Fiber {
     } finally {
       this.leaving.abort();
       this.writer.stop();
-      this.deps.lateResults.handIn(this.head, this.writer.unsaved);
+      this.deps.lateResults.handIn(this.head, this.writer.unsaved());
     }
   }
 
