@@ -79,5 +79,5 @@ test.each([
 ])('%s ends soon', (_what, schema) => {
   const begun = performance.now();
   expect(firstMismatch(schema, 1)?.message).toContain(tooComplex);
-  expect(performance.now() - begun).toBeLessThan(2000);
+  expect(performance.now() - begun).toBeLessThan(10_000);
 });

@@ -191,14 +191,14 @@ describe('the time of work', () => {
     const afterCrash = await head(id);
     expect(afterCrash).toMatchObject({ ran_from: null, stalls: 1 });
     expect(afterCrash['clock']).toBeGreaterThanOrEqual(10_000);
-    expect(afterCrash['clock']).toBeLessThan(15_000);
+    expect(afterCrash['clock']).toBeLessThan(120_000);
 
     await superuser.query(`update execution set runnable_at = clock_timestamp() - interval '1 hour' where id = $1`, [id]);
     const [second] = await claimAs(worker, 'hand', epoch, 'by-hand');
     expect(await commitAlone(worker, itemOf(second!, { do: 'yield', idle: true }))).toBe('applied');
     const handedOver = await head(id);
     expect(handedOver['clock']).toBeGreaterThanOrEqual(afterCrash['clock'] as number);
-    expect(handedOver['clock']).toBeLessThan(15_000);
+    expect(handedOver['clock']).toBeLessThan(120_000);
 
     // Back under a new epoch: what the one before it ran until it was seen last is taken, nothing else, and nothing is given back.
     const [third] = await claimAs(worker, 'hand', epoch, 'by-hand');

@@ -144,7 +144,7 @@ test('a connection that has gone silent is noticed and replaced', async () => {
     proxy.swallow();
     const since = performance.now();
     await eventually(() => one.resyncs() === 2);
-    expect(performance.now() - since).toBeLessThan(5_000);
+    expect(performance.now() - since).toBeLessThan(15_000);
     expect(proxy.connections()).toBe(2);
     const id = uuidv7();
     other.wake.publish([id]);

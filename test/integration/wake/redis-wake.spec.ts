@@ -127,7 +127,7 @@ describeWith('redis-server')('waking by Redis', () => {
     redis.signal('SIGKILL');
     const since = performance.now();
     for (const id of newIds(20_000)) api.wake.publish([id]);
-    expect(performance.now() - since).toBeLessThan(2_000);
+    expect(performance.now() - since).toBeLessThan(10_000);
     await redis.restart();
     await eventually(() => worker.resyncs() >= 2 && api.resyncs() >= 2);
     await inEachOther(api, worker);
@@ -166,7 +166,7 @@ describeWith('redis-server')('waking by Redis', () => {
       const absent = await openRedisWake('redis://127.0.0.1:1');
       absent.wake.publish([uuidv7()]);
       await absent.close();
-      expect(performance.now() - since).toBeLessThan(3_000);
+      expect(performance.now() - since).toBeLessThan(15_000);
     } finally {
       redis.signal('SIGCONT');
     }

@@ -11,7 +11,7 @@ jest.setTimeout(120_000);
 
 /** The longest that an idle node sleeps between two looks, and what a busy machine adds. */
 const pollMs = 1_250;
-const busyMs = 1_500;
+const busyMs = 6_000;
 
 describe('a process that is told to stop', () => {
   let database: TestDatabase;

@@ -59,7 +59,7 @@ describe('two processes on one database', () => {
     return ids;
   }
 
-  test('one is killed in the middle of its work: the other finishes within the lease and a second', async () => {
+  test('one is killed in the middle of its work: the other finishes soon after the lease', async () => {
     const killed = await start('killed', 'killed');
     const ids = await inTheMiddle('killed', 'repeatable', 5);
     await start('stays', ['killed', 'own']);
@@ -77,7 +77,10 @@ describe('two processes on one database', () => {
       () => heads(ids),
       (found) => found.every(({ ended_at }) => ended_at !== null),
     );
-    expect(performance.now() - killedAt).toBeLessThan(leaseMs + 1_000);
+    const tookMs = performance.now() - killedAt;
+    // What it takes is measured by the bench; here it is by the lease, and not by chance, on any machine.
+    console.info(`ended ${Math.round(tookMs)} ms after the kill, with a lease of ${leaseMs} ms`);
+    expect(tookMs).toBeLessThan(leaseMs + 8_000);
     for (const [index, id] of ids.entries()) {
       const log = await rowsOf<{ sequence: number }>(superuser, 'select sequence from execution_event where execution_id = $1 order by sequence', [id]);
       expect(log.map(({ sequence }) => sequence)).toEqual(log.map((_, place) => place + 1));
@@ -196,7 +199,7 @@ describe('two processes on one database', () => {
       () => heads(ids),
       (found) => found.every(({ ended_at }) => ended_at !== null),
     );
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
     for (const each of all) expect(each).toMatchObject({ state: 'completed', generation: 2 });
     for (const id of ids) expect(await rows(id)).toEqual([1, 2, 3, 4]);
   });

@@ -97,5 +97,5 @@ test('killed with the default lease: another server finishes within ten seconds 
   await endedExecution(survivor.local, next);
   const turnMs = await endedMsAfter(next, since);
   console.info(`ended ${Math.round(took)} ms after the kill, with a lease of ${leaseMs} ms; a turn takes ${Math.round(turnMs)} ms here`);
-  expect(took).toBeLessThanOrEqual(leaseMs + 1_000 + turnMs);
+  expect(took).toBeLessThanOrEqual(leaseMs + 5_000 + turnMs);
 });
