@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { ContestantProcess } from './contestants/process.js';
-import { cases, measureCase, type Effort, type Row } from './no-op.js';
+import { measureKills } from './kills.js';
+import { cases, measureCase, type Effort } from './no-op.js';
+import { measureReaders } from './readers.js';
 import { startServer, type BenchServer } from './server.js';
-import { ratioTable } from './table.js';
+import { peerLines, wholeTable, type Line } from './table.js';
 import { measureAddedLatency, measureProcess, measureToolTurns } from './turns.js';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -13,37 +15,53 @@ const effort: Effort = quick ? { rounds: 3, forMs: 1_500 } : { rounds: 7, forMs:
 
 /** The peers' packages are installed beside their modules, out of reach of ours. */
 const peers = join(process.cwd(), 'test', 'bench', 'peers');
-const modules = { openbot: join(__dirname, 'contestants', 'openbot.js'), dbos: join(peers, 'dbos.cjs'), 'graphile-worker': join(peers, 'graphile-worker.cjs') };
+const modules = {
+  openbot: join(__dirname, 'contestants', 'openbot.js'),
+  dbos: join(peers, 'dbos.cjs'),
+  restate: join(peers, 'restate.cjs'),
+  'graphile-worker': join(peers, 'graphile-worker.cjs'),
+};
+const parts = ['turns', 'kills', 'readers', 'process'];
+const wants = (part: string): boolean => !only || only === part;
 
 async function main(): Promise<void> {
   const server = await startServer();
+  const lines: Line[] = [];
   try {
-    if (only !== 'turns') await measureEngines(server);
-    if (!only || only === 'turns') await measureServer(server);
+    if (!only || !parts.includes(only)) lines.push(...(await measureEngines(server)));
+    if (wants('turns')) lines.push(...(await measureTurns(server)));
+    if (wants('kills')) lines.push(...(await measureKills(await server.createDatabase('kills'), quick ? 1 : 5)));
+    if (wants('readers')) lines.push(...(await measureReaders(await server.createDatabase('readers'), quick ? 5_000 : 20_000)));
+    if (wants('process')) say(`\n${await measureProcess(quick ? 1 : 5)}`);
   } finally {
     await server.stop();
   }
+  if (lines.length > 0) say(`\n${wholeTable(lines)}`);
 }
 
-/** The whole server: what a turn costs and adds, and what the process takes. It has no peer here. */
-async function measureServer(server: BenchServer): Promise<void> {
-  say(`\n${await measureToolTurns(await server.createDatabase('turns'), quick ? 100 : 400)}`);
+/** The whole server: what a turn costs and adds. It has no peer here. */
+async function measureTurns(server: BenchServer): Promise<readonly Line[]> {
+  const { details, lines } = await measureToolTurns(await server.createDatabase('turns'), quick ? 100 : 400);
+  say(`\n${details}`);
   say(`\n${await measureAddedLatency(await server.createDatabase('latency'), quick ? 20 : 100)}`);
-  say(`\n${await measureProcess(quick ? 1 : 5)}`);
+  return lines;
 }
 
-async function measureEngines(server: BenchServer): Promise<void> {
+async function measureEngines(server: BenchServer): Promise<Line[]> {
+  const wanted = cases.filter(({ name }) => !only || name.includes(only));
   const contestants: ContestantProcess[] = [];
-  for (const [name, path] of Object.entries(modules)) contestants.push(await ContestantProcess.start(name, path, await server.createDatabase(name.replace(/\W/g, '_'))));
+  for (const [name, path] of Object.entries(modules)) {
+    if (wanted.some(({ among }) => among.includes(name))) contestants.push(await ContestantProcess.start(name, path, await server.createDatabase(name.replace(/\W/g, '_'))));
+  }
   // Long enough for compilers and caches, and for OpenBot's hints to find out that no other node listens.
   for (const contestant of contestants) {
     say(`warming up ${contestant.name}`);
     await contestant.take({ kind: 'loop', steps: 1, concurrency: 50, forMs: 5_000 });
   }
-  const rows: Row[] = [];
-  for (const one of cases.filter(({ name }) => !only || name.includes(only))) rows.push(await measureCase(one, contestants, effort, say));
-  say(`\n${ratioTable(rows)}`);
+  const lines: Line[] = [];
+  for (const one of wanted) lines.push(...peerLines(await measureCase(one, contestants, effort, say)));
   for (const contestant of contestants) await contestant.close();
+  return lines;
 }
 
 main().catch((error: unknown) => {

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { median } from './median.js';
 import { RunningProgram, type LocalState } from './program.js';
-import { tableOf } from './table.js';
+import { tableOf, type Line } from './table.js';
 
 const fiveCalls = JSON.stringify({
   calls: Array.from({ length: 5 }, (_, call) => ({ name: 'openbot_todos', arguments: { items: [{ id: 'one', content: `Call ${call + 1}`, status: 'done' }] } })),
@@ -64,7 +64,7 @@ async function countsOf(database: Client): Promise<Counts> {
 }
 
 /** A turn with five tool calls, 50 at a time: what it costs the database, with the polling and watching of the node in it. */
-export async function measureToolTurns(url: string, turns: number): Promise<string> {
+export async function measureToolTurns(url: string, turns: number): Promise<{ readonly details: string; readonly lines: readonly Line[] }> {
   const program = await RunningProgram.start({ DATABASE_URL: url, OPENBOT_ENCRYPTION_KEYS: `bench:${Buffer.alloc(32, 7).toString('base64')}` });
   const database = new Client({ connectionString: url });
   await database.connect();
@@ -88,17 +88,25 @@ export async function measureToolTurns(url: string, turns: number): Promise<stri
     await database.query('select pg_stat_force_next_flush(), pg_sleep(1.5)');
     const after = await countsOf(database);
     const each = (key: keyof Counts): number => (after[key] - before[key]) / turns;
-    return tableOf(
+    const perTurn = each('executionCommits');
+    const details = tableOf(
       ['Turn with five tool calls, 50 at a time', 'Measured'],
       [
         ['turns/s', (turns / seconds).toFixed(1)],
         ['p50 ms to the end', median(times).toFixed(0)],
-        ['numbered commits of the execution per turn', each('executionCommits').toFixed(1)],
-        ['… per step (two model, five tool)', (each('executionCommits') / stepsOfTurn).toFixed(2)],
+        ['numbered commits of the execution per turn', perTurn.toFixed(1)],
         ['transactions of the database per turn, all in', each('commits').toFixed(1)],
         ['statements per turn, all in', each('statements').toFixed(1)],
       ],
     );
+    const turn = 'turn with 5 tool calls, 50 at a time';
+    const perStep = perTurn / stepsOfTurn;
+    const lines: Line[] = [
+      { measure: `${turn}: commits`, unit: 'per turn', ours: perTurn, must: 'printed', aim: '', verdict: Number.isFinite(perTurn) },
+      { measure: `${turn}: statements`, unit: 'per turn', ours: each('statements'), must: 'printed', aim: '', verdict: Number.isFinite(each('statements')) },
+      { measure: `${turn}: commits`, unit: 'per step', ours: perStep, must: '', aim: '≤ 1.5' },
+    ];
+    return { details, lines };
   } finally {
     await database.end();
     await program.stop();
