@@ -15,11 +15,12 @@ class PacedStep {
 export class PacedStepHandler implements ICommandHandler<PacedStep> {
   async execute({ run }: PacedStep): Promise<void> {
     const { cursor } = run.execution;
-    // Begun anywhere in the first pause, so that the executions do not all write in the same moment.
-    await delay(cursor.done === 0 ? Math.random() * cursor.everyMs : cursor.everyMs);
     const step = cursor.done + 1;
+    // Begun anywhere in the first pause, so that the executions do not all write in the same moment.
+    if (step === 1) await delay(Math.random() * cursor.everyMs);
     for (let event = 0; event < cursor.events; event += 1) run.emit({ _tag: 'ToolResult', step, callId: String(Date.now()), status: 'completed' });
     await run.commit({ ...cursor, done: step });
+    await delay(cursor.everyMs);
   }
 }
 
