@@ -9,6 +9,7 @@ create table node (
   draining boolean not null default false,
   seen_at timestamptz not null default clock_timestamp(),
   last_epoch_seen_at timestamptz,
+  knows text[] not null default '{}',
   started_at timestamptz not null default clock_timestamp()
 )`;
 

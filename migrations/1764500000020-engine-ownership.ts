@@ -115,9 +115,24 @@ begin
   return jsonb_build_object('head', head, 'signals', found_signals, 'calls', found_calls);
 end $$`;
 
+/**
+ * Work that could go on and that nobody can move: no live node says that it knows its workflow in this version. A node lives as long as its connection
+ * holds the lock on its name.
+ */
+const unknown = `
+create function unknown_workflows() returns table (workflow text, version int, executions bigint, oldest timestamptz) language plpgsql stable security definer set search_path = pg_catalog, public as $$
+declare known text[] := array(select distinct k from node n cross join unnest(n.knows) k where exists (
+  select 1 from pg_locks l where l.locktype = 'advisory' and l.granted and l.objsubid = 1 and l.database = (select d.oid from pg_database d where d.datname = current_database())
+    and ((l.classid::bigint << 32) | l.objid::bigint) = hashtextextended('openbot:node:' || n.name, 0)));
+begin
+  return query select x.workflow, x.workflow_version, count(*), min(x.created_at) from execution x
+    where x.runnable_at is not null and x.owner is null and not x.workflow || ':' || x.workflow_version = any (known) group by 1, 2 order by 1, 2;
+end $$`;
+
 const definers = [
   'claim_executions(text[], text, bigint, int, boolean)',
   'next_ready(text[])',
+  'unknown_workflows()',
   'release_executions(text, bigint, uuid[], int)',
   'list_owners()',
   'watch_owned(text, bigint)',
@@ -126,7 +141,7 @@ const definers = [
 
 export class EngineOwnership1764500000020 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
-    for (const sql of [claim, nextReady, release, owners, watch, lockHeads, load]) await q.query(sql);
+    for (const sql of [claim, nextReady, unknown, release, owners, watch, lockHeads, load]) await q.query(sql);
     for (const name of definers) {
       await q.query(`alter function ${name} owner to openbot_engine`);
       await q.query(`revoke all on function ${name} from public`);

@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 /** One commit of an owner, as libs/engine/src/commit-item.ts writes it. */
 const item = `
 create type commit_item as (id uuid, g int, owner text, epoch bigint, claim uuid, n int, "from" jsonb, "to" text, "do" text, events jsonb, cursor jsonb, seen int, cancel int,
-  until timestamptz, calls jsonb, consume jsonb, feature text, aggregate uuid, rows jsonb, children jsonb, parent uuid, notice text, ending text, category text, error uuid, idle boolean, human boolean, expired boolean)`;
+  until timestamptz, calls jsonb, consume jsonb, feature text, aggregate uuid, rows jsonb, children jsonb, parent uuid, notice text, ending text, version int, category text, error uuid, idle boolean, human boolean, expired boolean)`;
 
 /**
  * The fence of one commit; the head is locked by the caller. Written with coalesce: a comparison with a null owner would be null, and a negated
@@ -44,7 +44,7 @@ begin
 end $$`;
 
 /** What a commit \`i\` changes of its head \`x\`. */
-const moves = `commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = case when i.idle then x.stalls else 0 end,
+const moves = `commit_number = i.n, workflow_version = coalesce(i.version, x.workflow_version), sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = case when i.idle then x.stalls else 0 end,
       owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
       runnable_at = case when i."do" = 'yield' then '-infinity'::timestamptz when i."do" in ('wait', 'park') then case when i."to" <> 'waiting' or i.expired or (x.deadline is null and x.budget_ms is null) then i.until else least(i.until, wait_expiry(x, i.human is true)) end end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
       ran_ms = case when i.human or i."do" in ('yield', 'end') then work_clock(x) else x.ran_ms end, ran_from = case when i.human or i."do" in ('yield', 'end') then null else x.ran_from end,
@@ -193,6 +193,7 @@ begin
   if cardinality(applied) > 0 then
     if calls then perform commit_calls(p_items, applied); end if;
     if calls and jsonb_path_exists(p_items, '$[*].calls[*].limited') then perform release_limits(p_items, applied); end if;
+    if jsonb_path_exists(p_items, '$[*].notes') then perform write_notes(p_items, applied); end if;
     if jsonb_path_exists(p_items, '$[*].consume') then perform consume_signals(p_items, applied); end if;
     if jsonb_path_exists(p_items, '$[*].children') then perform commit_children(p_items, applied); end if;
   end if;

@@ -1,20 +1,21 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * Heads of new work, each with its first event, in the transaction's tenant; a member's work is told in the feed of its project. Answers how many are new: one whose id is there already was admitted by an
- * earlier send of the same bytes.
+ * Heads of new work, each with its first event, in the transaction's tenant; a member's work is told in the feed of its project. Answers how many are
+ * new: one whose id is there already was admitted by an earlier send of the same bytes.
  */
 const admit = `
 create function admit_executions(p_items jsonb) returns int language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare admitted int; counted uuid[]; children boolean := jsonb_path_exists(p_items, '$[*].parent'); items jsonb := case when children then adopt_children(p_items) else p_items end;
 begin
+  if jsonb_path_exists(items, '$[*] ? (exists(@.service) || @.workflow like_regex "/" || @.organization == "00000000-0000-0000-0000-000000000000")') then perform assert_owners(items); end if;
   with head as (
-    insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, trace, parent_id, attached, deadline, budget_ms, runnable_at, sequence)
-    select i.id, i.organization, i.project, i.workflow, i.version, i.cursor, i.subject, i.identity, i.member, i.trace, i.parent, coalesce(i.attached, false),
-      d.deadline, i.budget, case when i.ready then '-infinity'::timestamptz else d.deadline end, 1
+    insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, service, trace, parent_id, attached, deadline, budget_ms, runnable_at, wait_until, sequence)
+    select i.id, i.organization, i.project, i.workflow, i.version, i.cursor, i.subject, i.identity, i.member, i.service, i.trace, i.parent, coalesce(i.attached, false),
+      d.deadline, i.budget, case when i.ready then coalesce(d.due, '-infinity') else d.deadline end, d.due, 1
     from jsonb_to_recordset(items) i(id uuid, organization uuid, project uuid, workflow text, version int, cursor jsonb, subject uuid, identity uuid, member uuid, trace text, parent uuid,
-      attached boolean, ready boolean, deadline timestamptz, within double precision, budget bigint)
-    cross join lateral (select coalesce(i.deadline, clock_timestamp() + make_interval(secs => i.within / 1000)) as deadline) d
+      attached boolean, ready boolean, deadline timestamptz, within double precision, budget bigint, service text, delay double precision)
+    cross join lateral (select coalesce(i.deadline, clock_timestamp() + make_interval(secs => i.within / 1000)) as deadline, clock_timestamp() + make_interval(secs => i.delay / 1000) as due) d
     on conflict (id) do nothing returning id, organization_id, project_id, member_id, workflow, parent_id, attached),
   told as (
     insert into product_event_inbox (organization_id, project_id, member_id, type, aggregate_id, aggregate_sequence, data)

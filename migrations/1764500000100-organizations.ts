@@ -4,7 +4,7 @@ import { protectTable } from './protect-table.js';
 /** The tenant itself: the one table whose own id is compared with the transaction's organization. */
 const organization = [
   `create table organization (
-    id uuid constraint organization_is_named_by_id primary key,
+    id uuid constraint organization_is_named_by_id primary key constraint organization_is_not_the_platform check (id <> '00000000-0000-0000-0000-000000000000'),
     name text not null constraint organization_name_is_short check (char_length(name) between 1 and 100),
     created_at timestamptz not null default clock_timestamp()
   )`,

@@ -4,6 +4,7 @@ import { BotsModule } from '@contexts/bots/bots.module.js';
 import { ChatsModule, ChatsWorkerModule } from '@contexts/chats/chats.module.js';
 import { ExecutionsModule } from '@contexts/executions/executions.module.js';
 import { FeedModule } from '@contexts/feed/feed.module.js';
+import { MaintenanceWorkerModule } from '@contexts/maintenance/maintenance.module.js';
 import { ModelsModule } from '@contexts/models/models.module.js';
 import { OrganizationsModule } from '@contexts/organizations/organizations.module.js';
 import { SignInModule } from '@contexts/sign-in/sign-in.module.js';
@@ -48,7 +49,7 @@ export class AppModule {
         ExecutionsModule,
         ChatsModule,
         FeedModule,
-        ...(config.roles.worker ? [EngineModule, ChatsWorkerModule] : []),
+        ...(config.roles.worker ? [EngineModule, ChatsWorkerModule, MaintenanceWorkerModule] : []),
       ],
     };
   }

@@ -30,7 +30,7 @@ grant usage to openbot_app;
 grant create, usage to openbot_engine;
 grant usage to public;
 
-type commit_item as (id uuid, g integer, owner text, epoch bigint, claim uuid, n integer, from jsonb, to text, do text, events jsonb, cursor jsonb, seen integer, cancel integer, until timestamp with time zone, calls jsonb, consume jsonb, feature text, aggregate uuid, rows jsonb, children jsonb, parent uuid, notice text, ending text, category text, error uuid, idle boolean, human boolean, expired boolean);
+type commit_item as (id uuid, g integer, owner text, epoch bigint, claim uuid, n integer, from jsonb, to text, do text, events jsonb, cursor jsonb, seen integer, cancel integer, until timestamp with time zone, calls jsonb, consume jsonb, feature text, aggregate uuid, rows jsonb, children jsonb, parent uuid, notice text, ending text, version integer, category text, error uuid, idle boolean, human boolean, expired boolean);
 
 sequence product_event_inbox_id_seq as bigint increment 1 start 1 owner openbot_owner;
 
@@ -272,6 +272,7 @@ table execution owner openbot_owner row security forced with (autovacuum_vacuum_
   started_at timestamp with time zone
   ended_at timestamp with time zone
   member_id uuid
+  service text
 constraint execution_end_is_free CHECK (ended_at IS NULL OR owner IS NULL AND runnable_at IS NULL)
 constraint execution_end_is_marked CHECK ((ended_at IS NOT NULL) = (state = ANY ('{completed,failed,cancelled,interrupted}'::text[])))
 constraint execution_failure_is_whole CHECK (failure_category IS NULL OR ending IS NOT NULL OR (state = ANY ('{failed,cancelled,interrupted}'::text[])))
@@ -292,6 +293,9 @@ policy execution_child restrictive for insert to openbot_app
 policy execution_engine permissive for all to openbot_engine
   using true
   with check true
+policy execution_platform restrictive for all to openbot_app
+  using ((organization_id <> '00000000-0000-0000-0000-000000000000'::uuid) OR pg_has_role('openbot_worker'::name, 'usage'::text))
+  with check 
 policy execution_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
@@ -335,6 +339,9 @@ constraint execution_call_state_known CHECK (state = ANY ('{intent,sending,succe
 policy execution_call_doctor permissive for select to openbot_engine
   using true
   with check 
+policy execution_call_platform restrictive for all to openbot_app
+  using ((organization_id <> '00000000-0000-0000-0000-000000000000'::uuid) OR pg_has_role('openbot_worker'::name, 'usage'::text))
+  with check 
 policy execution_call_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
@@ -348,6 +355,9 @@ table execution_command owner openbot_owner row security forced
   receipt jsonb
   created_at timestamp with time zone not null default clock_timestamp()
 constraint execution_command_pkey PRIMARY KEY (scope_id, key_hmac)
+policy execution_command_platform restrictive for all to openbot_app
+  using ((organization_id <> '00000000-0000-0000-0000-000000000000'::uuid) OR pg_has_role('openbot_worker'::name, 'usage'::text))
+  with check 
 policy execution_command_tenant permissive for all to openbot_app
   using (organization_id = tenant_organization())
   with check (organization_id = tenant_organization())
@@ -374,7 +384,32 @@ constraint execution_event_pkey PRIMARY KEY (execution_id, sequence)
 policy execution_event_doctor permissive for select to openbot_engine
   using true
   with check 
+policy execution_event_platform restrictive for all to openbot_app
+  using ((organization_id <> '00000000-0000-0000-0000-000000000000'::uuid) OR pg_has_role('openbot_worker'::name, 'usage'::text))
+  with check 
 policy execution_event_tenant permissive for all to openbot_app
+  using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+  with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant delete, insert, select, update to openbot_app;
+
+table execution_note owner openbot_owner row security forced
+  execution_id uuid not null
+  hook text not null
+  at text not null
+  step integer not null
+  name text not null
+  attempt integer not null
+  organization_id uuid not null
+  project_id uuid not null
+  commit_number integer not null
+  body bytea not null
+  created_at timestamp with time zone not null default clock_timestamp()
+constraint execution_note_pkey PRIMARY KEY (execution_id, hook, at, step, name, attempt)
+constraint execution_note_step_known CHECK (at = ANY ('{before-call,after-call,phase-saved,ended}'::text[]))
+policy execution_note_platform restrictive for all to openbot_app
+  using ((organization_id <> '00000000-0000-0000-0000-000000000000'::uuid) OR pg_has_role('openbot_worker'::name, 'usage'::text))
+  with check 
+policy execution_note_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
 grant delete, insert, select, update to openbot_app;
@@ -395,6 +430,9 @@ constraint execution_signal_pkey PRIMARY KEY (execution_id, name, number)
 INDEX execution_signal_open ON public.execution_signal USING btree (execution_id) WHERE (consumed IS NULL)
 policy execution_signal_doctor permissive for select to openbot_engine
   using true
+  with check 
+policy execution_signal_platform restrictive for all to openbot_app
+  using ((organization_id <> '00000000-0000-0000-0000-000000000000'::uuid) OR pg_has_role('openbot_worker'::name, 'usage'::text))
   with check 
 policy execution_signal_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
@@ -503,6 +541,7 @@ table node owner openbot_owner
   draining boolean not null default false
   seen_at timestamp with time zone not null default clock_timestamp()
   last_epoch_seen_at timestamp with time zone
+  knows text[] not null default '{}'::text[]
   started_at timestamp with time zone not null default clock_timestamp()
 constraint node_pkey PRIMARY KEY (name)
 grant select to openbot_engine;
@@ -513,6 +552,7 @@ table organization owner openbot_owner row security forced
   name text not null
   created_at timestamp with time zone not null default clock_timestamp()
 constraint organization_is_named_by_id PRIMARY KEY (id)
+constraint organization_is_not_the_platform CHECK (id <> '00000000-0000-0000-0000-000000000000'::uuid)
 constraint organization_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
 policy organization_tenant permissive for all to openbot_app
   using (id = tenant_organization())
@@ -653,6 +693,9 @@ table sealed_record owner openbot_owner row security forced
   body bytea not null
   created_at timestamp with time zone not null default clock_timestamp()
 constraint sealed_record_pkey PRIMARY KEY (id)
+policy sealed_record_platform restrictive for all to openbot_app
+  using ((organization_id <> '00000000-0000-0000-0000-000000000000'::uuid) OR pg_has_role('openbot_worker'::name, 'usage'::text))
+  with check 
 policy sealed_record_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
@@ -711,6 +754,9 @@ table usage_entry owner openbot_owner row security forced
 constraint usage_entry_pkey PRIMARY KEY (execution_id, step, name, attempt)
 constraint usage_entry_status_known CHECK (status = ANY ('{confirmed,estimated,unknown}'::text[]))
 constraint usage_entry_unknown_is_not_zero CHECK (status <> 'unknown'::text OR input_tokens IS NULL AND output_tokens IS NULL)
+policy usage_entry_platform restrictive for all to openbot_app
+  using ((organization_id <> '00000000-0000-0000-0000-000000000000'::uuid) OR pg_has_role('openbot_worker'::name, 'usage'::text))
+  with check 
 policy usage_entry_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
@@ -770,13 +816,14 @@ CREATE OR REPLACE FUNCTION public.admit_executions(p_items jsonb)
 AS $function$
 declare admitted int; counted uuid[]; children boolean := jsonb_path_exists(p_items, '$[*].parent'); items jsonb := case when children then adopt_children(p_items) else p_items end;
 begin
+  if jsonb_path_exists(items, '$[*] ? (exists(@.service) || @.workflow like_regex "/" || @.organization == "00000000-0000-0000-0000-000000000000")') then perform assert_owners(items); end if;
   with head as (
-    insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, trace, parent_id, attached, deadline, budget_ms, runnable_at, sequence)
-    select i.id, i.organization, i.project, i.workflow, i.version, i.cursor, i.subject, i.identity, i.member, i.trace, i.parent, coalesce(i.attached, false),
-      d.deadline, i.budget, case when i.ready then '-infinity'::timestamptz else d.deadline end, 1
+    insert into execution (id, organization_id, project_id, workflow, workflow_version, cursor, subject_id, identity_id, member_id, service, trace, parent_id, attached, deadline, budget_ms, runnable_at, wait_until, sequence)
+    select i.id, i.organization, i.project, i.workflow, i.version, i.cursor, i.subject, i.identity, i.member, i.service, i.trace, i.parent, coalesce(i.attached, false),
+      d.deadline, i.budget, case when i.ready then coalesce(d.due, '-infinity') else d.deadline end, d.due, 1
     from jsonb_to_recordset(items) i(id uuid, organization uuid, project uuid, workflow text, version int, cursor jsonb, subject uuid, identity uuid, member uuid, trace text, parent uuid,
-      attached boolean, ready boolean, deadline timestamptz, within double precision, budget bigint)
-    cross join lateral (select coalesce(i.deadline, clock_timestamp() + make_interval(secs => i.within / 1000)) as deadline) d
+      attached boolean, ready boolean, deadline timestamptz, within double precision, budget bigint, service text, delay double precision)
+    cross join lateral (select coalesce(i.deadline, clock_timestamp() + make_interval(secs => i.within / 1000)) as deadline, clock_timestamp() + make_interval(secs => i.delay / 1000) as due) d
     on conflict (id) do nothing returning id, organization_id, project_id, member_id, workflow, parent_id, attached),
   told as (
     insert into product_event_inbox (organization_id, project_id, member_id, type, aggregate_id, aggregate_sequence, data)
@@ -842,6 +889,21 @@ begin
       where i.v ? 'parent' and x.parent_id is distinct from (i.v->>'parent')::uuid) then
     raise exception 'another execution has the id of a child' using errcode = 'unique_violation';
   end if;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.assert_owners(p_items jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare wrong text;
+begin
+  select i.workflow into wrong from jsonb_to_recordset(p_items) i(organization uuid, workflow text, member uuid, service text)
+    where (i.service is not null and i.member is not null) or i.service is distinct from case when position('/' in i.workflow) > 0 then split_part(i.workflow, '/', 1) end
+      or (i.organization = '00000000-0000-0000-0000-000000000000'::uuid and i.service is null) limit 1;
+  if found then raise exception 'workflow % is not this owner''s', wrong using errcode = 'integrity_constraint_violation'; end if;
 end $function$
 
 owner openbot_owner;
@@ -1033,7 +1095,7 @@ CREATE OR REPLACE FUNCTION public.commit_head(i commit_item)
 AS $function$
 declare m execution;
 begin
-  update execution x set commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = case when i.idle then x.stalls else 0 end,
+  update execution x set commit_number = i.n, workflow_version = coalesce(i.version, x.workflow_version), sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = case when i.idle then x.stalls else 0 end,
       owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
       runnable_at = case when i."do" = 'yield' then '-infinity'::timestamptz when i."do" in ('wait', 'park') then case when i."to" <> 'waiting' or i.expired or (x.deadline is null and x.budget_ms is null) then i.until else least(i.until, wait_expiry(x, i.human is true)) end end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
       ran_ms = case when i.human or i."do" in ('yield', 'end') then work_clock(x) else x.ran_ms end, ran_from = case when i.human or i."do" in ('yield', 'end') then null else x.ran_from end,
@@ -1065,7 +1127,7 @@ AS $function$
 begin
   return query
   with moved as (
-    update execution x set commit_number = i.n, sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = case when i.idle then x.stalls else 0 end,
+    update execution x set commit_number = i.n, workflow_version = coalesce(i.version, x.workflow_version), sequence = x.sequence + jsonb_array_length(i.events), state = i."to", cursor = coalesce(i.cursor, x.cursor), stalls = case when i.idle then x.stalls else 0 end,
       owner = case when i."do" = 'keep' then x.owner end, epoch = case when i."do" = 'keep' then x.epoch end, claim_id = case when i."do" = 'keep' then x.claim_id end,
       runnable_at = case when i."do" = 'yield' then '-infinity'::timestamptz when i."do" in ('wait', 'park') then case when i."to" <> 'waiting' or i.expired or (x.deadline is null and x.budget_ms is null) then i.until else least(i.until, wait_expiry(x, i.human is true)) end end, wait_until = case when i."do" = 'wait' then i.until else x.wait_until end,
       ran_ms = case when i.human or i."do" in ('yield', 'end') then work_clock(x) else x.ran_ms end, ran_from = case when i.human or i."do" in ('yield', 'end') then null else x.ran_from end,
@@ -1142,6 +1204,7 @@ begin
   if cardinality(applied) > 0 then
     if calls then perform commit_calls(p_items, applied); end if;
     if calls and jsonb_path_exists(p_items, '$[*].calls[*].limited') then perform release_limits(p_items, applied); end if;
+    if jsonb_path_exists(p_items, '$[*].notes') then perform write_notes(p_items, applied); end if;
     if jsonb_path_exists(p_items, '$[*].consume') then perform consume_signals(p_items, applied); end if;
     if jsonb_path_exists(p_items, '$[*].children') then perform commit_children(p_items, applied); end if;
   end if;
@@ -2152,6 +2215,23 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_worker;
 
+CREATE OR REPLACE FUNCTION public.unknown_workflows()
+ RETURNS TABLE(workflow text, version integer, executions bigint, oldest timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+declare known text[] := array(select distinct k from node n cross join unnest(n.knows) k where exists (
+  select 1 from pg_locks l where l.locktype = 'advisory' and l.granted and l.objsubid = 1 and l.database = (select d.oid from pg_database d where d.datname = current_database())
+    and ((l.classid::bigint << 32) | l.objid::bigint) = hashtextextended('openbot:node:' || n.name, 0)));
+begin
+  return query select x.workflow, x.workflow_version, count(*), min(x.created_at) from execution x
+    where x.runnable_at is not null and x.owner is null and not x.workflow || ':' || x.workflow_version = any (known) group by 1, 2 order by 1, 2;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.wait_expiry(h execution, p_human boolean)
  RETURNS timestamp with time zone
  LANGUAGE plpgsql
@@ -2222,4 +2302,19 @@ end $function$
 
 owner openbot_owner;
 grant execute to openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.write_notes(p_items jsonb, p_ids uuid[])
+ RETURNS void
+ LANGUAGE plpgsql
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+begin
+  insert into execution_note (execution_id, hook, at, step, name, attempt, organization_id, project_id, commit_number, body)
+  select x.id, n.hook, n.at, n.step, n.name, n.attempt, x.organization_id, x.project_id, x.commit_number, decode(n.body, 'base64')
+  from execution x join jsonb_array_elements(p_items) v on (v->>'id')::uuid = x.id cross join jsonb_to_recordset(v->'notes') n(hook text, at text, step int, name text, attempt int, body text)
+  where x.id = any (p_ids) on conflict do nothing;
+end $function$
+
+owner openbot_owner;
 grant execute to openbot_worker;

@@ -20,6 +20,8 @@ const timeoutOf = (spec: Pick<CallSpec<unknown>, 'timeoutMs' | 'permit'>): numbe
 
 /** The outside calls of one owned execution: latest attempt of each, and the only way to send. */
 export class CallLog {
+  /** A service's right, asked before each send; throws when it is gone. */
+  authorize: (() => Promise<void>) | null = null;
   private readonly latest = new Map<string, Entry>();
   private readonly seals: CallSeals;
 
@@ -193,6 +195,7 @@ export class CallLog {
 
   private async send<T>(entry: Entry, spec: CallSpec<T>, send: Send<T>): Promise<CallOutcome<T>> {
     try {
+      if (this.authorize) await this.authorize();
       this.ports.assertOwned();
       this.gate().throwIfAborted();
     } catch (error) {

@@ -60,6 +60,9 @@ export type WireChild = {
   readonly ready: boolean;
 };
 
+/** What a hook notes of a named step. */
+export type WireHook = { readonly hook: string; readonly at: string; readonly step: number; readonly name: string; readonly attempt: number; readonly body: string };
+
 /** One commit as `commit_one` reads it. Bodies are sealed and base64. */
 export type CommitItem = {
   readonly id: string;
@@ -73,6 +76,9 @@ export type CommitItem = {
   readonly do: Release;
   readonly events: readonly WireEvent[];
   readonly cursor?: object;
+  /** The owner's version, where an older build wrote what is stored: the cursor is then in its shape. */
+  readonly version?: number;
+  readonly notes?: readonly WireHook[];
   /** The `signal_count` last read: every commit that changes the state names it. */
   readonly seen?: number;
   readonly cancel?: number;

@@ -5,7 +5,7 @@ import { unobserved, type EngineObserver } from './observer.js';
 import type { EnginePorts } from './ports.js';
 import { Committer, OwnershipLost } from './committer.js';
 import { FeedSequencer } from './feed-sequencer.js';
-import type { LoadedWork } from './fiber.js';
+import type { LoadedWork } from './loaded-work.js';
 import type { Head } from './head.js';
 import { LateResults } from './late-results.js';
 import { LeaseStore } from './lease-store.js';
@@ -119,12 +119,18 @@ export class Engine {
     const observer = host.observer ?? unobserved;
     let inOffice = false;
     let lost = false;
-    const liveness = new NodeLiveness(options.connection, options.node, options.leaseMs, (reason) => {
-      lost = true;
-      if (!inOffice) return;
-      inOffice = false;
-      this.restarting = this.loseOffice(reason);
-    });
+    const liveness = new NodeLiveness(
+      options.connection,
+      options.node,
+      options.leaseMs,
+      (reason) => {
+        lost = true;
+        if (!inOffice) return;
+        inOffice = false;
+        this.restarting = this.loseOffice(reason);
+      },
+      host.workflows.known,
+    );
     await liveness.start();
     const committer = new Committer(host.pool, options.groupedCommits ?? true, observer);
     const ports: EnginePorts = {
@@ -153,7 +159,7 @@ export class Engine {
         ports,
         sealing: host.sealing,
         known: host.workflows.known,
-        sagaOf: (name) => host.workflows.sagaOf(name),
+        workflowOf: (name) => host.workflows.workflowOf(name),
         load: (head) => this.load(head),
         lateResults: this.lateResults,
         leases: this.leases,

@@ -3,20 +3,22 @@ import type { ExecutionEventBody } from '@domain/executions/events.js';
 import { hasEnded, type EndState, type ExecutionState } from '@domain/executions/state.js';
 import type { SafeFailure } from '@domain/executions/failures.js';
 import { ok } from '@domain/result.js';
-import { toWireChild, type ChildEnded, type LockedParent, type NewChild } from './child.js';
+import type { LockedParent, NewChild } from './child.js';
+import { byFeatureAndId } from './aggregate-order.js';
 import type { CommitItem, CommitOutcome, GateAnswer, Release, WireCall, WireEvent, WireMove } from './commit-item.js';
 import type { Committer } from './committer.js';
 import { Draft } from './draft.js';
 import { eventBinding, sealEvent } from './events.js';
 import { lockHeads } from './executions.js';
 import type { Head } from './head.js';
+import { withNotes, type RegisteredHook } from './hooks.js';
 import type { EnginePorts } from './ports.js';
 import type { FeatureRows, Locks } from './phase.js';
-import type { Aggregate } from './saga.js';
 import { timeOf } from './progress.js';
 import type { OrganizationKey } from './sealing.js';
 import { isDataError, isPassingStorageError } from './storage-errors.js';
 import type { Tx } from './tx.js';
+import { isKnown, wireChildren, wireCursor, wireEnd, wireRows } from './wire-change.js';
 
 /** The database refused a commit of this owner for good: what is stored decides how it goes on. */
 export class CommitRefused extends Error {
@@ -47,15 +49,6 @@ type Held = { readonly change: Change; readonly events: readonly ExecutionEventB
 type CallName = Pick<WireCall, 'step' | 'name' | 'attempt'>;
 type Built = { readonly item: CommitItem; readonly held: Held | null };
 
-const wireFailure = (failure: SafeFailure | null | undefined) => (failure ? { category: failure.category, error: failure.errorId } : {});
-const wireRows = (rows: FeatureRows | undefined) => (rows ? { feature: rows.feature, aggregate: rows.aggregateId, rows: rows.rows } : {});
-const wireChildren = (children: readonly NewChild[] | undefined) => (children?.length ? { children: children.map(toWireChild) } : {});
-
-/** As `lock_aggregates` orders them, in every locale. */
-const byFeatureAndId = (a: Aggregate, b: Aggregate): number => compare(a.feature, b.feature) || compare(a.id, b.id);
-const isKnown = (call: WireCall): call is WireMove => 'move' in call && (call.to === 'succeeded' || call.to === 'failed' || call.unsent === true);
-const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
-
 const flushAfterMs = 50;
 const flushAtBytes = 1024;
 const holdMs = 20;
@@ -65,6 +58,8 @@ const holdMs = 20;
  * until the next write, at most 20 ms, so that it shares a commit with the call that follows it.
  */
 export class ExecutionWriter {
+  /** What features note of the named steps that commits make durable. */
+  hooks: readonly RegisteredHook[] = [];
   private readonly draft = new Draft();
   private held: Held | null = null;
   /** The held change that is on its way, not answered yet: what comes after it builds on it already. */
@@ -75,6 +70,8 @@ export class ExecutionWriter {
   private broken: Error | null = null;
   /** A claim made it `running`: the first commit says so, unless a cancel came before it. */
   private starts = false;
+  /** The version of the owner's cursor, until it is stored. */
+  private raisesTo: number | null = null;
   /** A commit admitted children; how many of them are new and open is to be read. */
   private admitted = false;
 
@@ -122,6 +119,12 @@ export class ExecutionWriter {
   announceChildren(ids: readonly string[]): void {
     this.ports.reach('child:admitted');
     for (const id of ids) this.ports.published(id);
+  }
+
+  /** The stored cursor is an older version's: the next commit, whatever it is for, stores this one instead, with its version. */
+  raise(version: number, cursor: object): void {
+    this.head.cursor = cursor;
+    this.raisesTo = version;
   }
 
   /** The phase that emitted them will run again, or never: neither wants them in the log. */
@@ -290,6 +293,8 @@ export class ExecutionWriter {
     this.starts = false;
     this.sending = null;
     if (!item.idle) this.head.stalls = 0;
+    this.head.version = item.version ?? this.head.version;
+    this.raisesTo = null;
     this.head.state = item.to;
     if (item.cursor) this.head.cursor = item.cursor;
     this.ports.published(item.id);
@@ -327,7 +332,7 @@ export class ExecutionWriter {
     const to = change.to ?? head.state;
     const all = this.withStates(events, to);
     const moves = to !== head.state || (change.do ?? 'keep') !== 'keep';
-    return {
+    const item: CommitItem = {
       id: head.id,
       g: head.generation,
       owner: head.owner,
@@ -341,25 +346,16 @@ export class ExecutionWriter {
       cancel: head.cancelNumber,
       // A release that an unread signal contradicts must be refused; a handover reads nothing and refuses nothing.
       ...(moves && change.do !== 'yield' ? { seen: head.signalCount } : {}),
-      ...(change.cursor ? { cursor: change.cursor } : {}),
+      ...wireCursor(change.cursor, head, this.raisesTo),
       ...timeOf(change, calls, head),
       ...(change.until === undefined ? {} : { until: change.until?.toISOString() ?? null }),
       ...(calls.length > 0 ? { calls } : {}),
       ...(change.consume?.length ? { consume: change.consume } : {}),
       ...wireRows(change.rows),
       ...wireChildren(change.children),
-      ...this.wireEnd(change, to),
+      ...wireEnd(change, to, head, this.key),
     };
-  }
-
-  /** An end, or the one that waits for the children from here on. A child's is told to its parent. */
-  private wireEnd({ ending, failure = null }: Change, to: ExecutionState): Partial<CommitItem> {
-    if (!hasEnded(to)) return ending ? { ending, ...wireFailure(failure) } : {};
-    const { id, parent } = this.head;
-    if (!parent) return wireFailure(failure);
-    const body: ChildEnded = { child: id, attached: parent.attached, state: to, failure };
-    const notice = this.key.seal({ table: 'execution_signal', record: parent.id }, JSON.stringify(body));
-    return { parent: parent.id, notice: notice.toString('base64'), ...wireFailure(failure) };
+    return withNotes(item, change.cursor !== undefined, this.hooks, { head, key: this.key, ports: this.ports });
   }
 
   private wireEvent(event: ExecutionEventBody, commitNumber: number, position: number): WireEvent {

@@ -3,7 +3,7 @@ import type { CommandBus } from '@nestjs/cqrs';
 import type { EndState } from '@domain/executions/state.js';
 import type { SafeFailure } from '@domain/executions/failures.js';
 import type { Result } from '@domain/result.js';
-import { CallLog, CallWaits, OutcomeUnknown, type StoredCall } from './call-log.js';
+import { CallLog, CallWaits, OutcomeUnknown } from './call-log.js';
 import { assertWhole, attachedBelow, stopOnce } from './cascade.js';
 import { closePatienceMs, closeResources, ResourcesLeftOpen } from './closing.js';
 import { OwnershipLost, type Committer } from './committer.js';
@@ -13,33 +13,22 @@ import { toStored, type Claimed, type Head } from './head.js';
 import type { LateResults } from './late-results.js';
 import type { LeaseStore } from './lease-store.js';
 import { OpenRun } from './open-run.js';
+import type { LoadedWork } from './loaded-work.js';
 import type { EnginePorts } from './ports.js';
 import type { Next, Saga, Signal, Wake } from './saga.js';
 import { PhaseScope } from './scope.js';
 import type { OrganizationKey } from './sealing.js';
+import { AccessLost } from './service-identity.js';
 import { isPassingStorageError } from './storage-errors.js';
+import { authorize, poisonedAt, takeUp } from './take-up.js';
+import type { KnownWorkflow } from './workflows.js';
 import type { Tx } from './tx.js';
-
-export type LoadedWork = {
-  readonly head: {
-    readonly state: Head['state'];
-    readonly claim: string | null;
-    readonly signalCount: number;
-    readonly cancelNumber: number;
-    readonly commitNumber: number;
-    readonly openChildren: number;
-    /** After a takeover of running work: the state that its log says. */
-    readonly announced: Head['state'] | null;
-  } | null;
-  readonly signals: readonly { readonly name: string; readonly number: number; readonly body: string | null }[];
-  readonly calls: readonly StoredCall[];
-};
 
 export type FiberDeps = {
   readonly committer: Committer;
   readonly commands: CommandBus;
   readonly ports: EnginePorts;
-  readonly sagaOf: (workflow: string) => Saga<object>;
+  readonly workflowOf: (workflow: string) => KnownWorkflow;
   readonly load: (head: Head) => Promise<LoadedWork>;
   readonly lateResults: Pick<LateResults, 'handIn'>;
   readonly leases: LeaseStore;
@@ -52,7 +41,6 @@ export type FiberDeps = {
 /** Why a running phase is stopped. Cancels are read from the store, so the reason says only that there is something to read. */
 export type StopReason = 'look' | 'expired' | 'shutdown' | 'lost';
 
-const poisonedAt = 6;
 /** What the engine tells itself: it is read and consumed here, and no saga sees it. */
 const ownSignals: readonly string[] = ['decision', 'call-result'];
 
@@ -65,6 +53,7 @@ export class CommitsLost extends Error {
 
 /** Moves one claimed execution forward until it waits, ends, or belongs to somebody else. */
 export class Fiber {
+  private readonly workflow: KnownWorkflow;
   private readonly writer: ExecutionWriter;
   private readonly calls: CallLog;
   private stop = new AbortController();
@@ -91,6 +80,7 @@ export class Fiber {
     private readonly key: OrganizationKey,
     private readonly deps: FiberDeps,
   ) {
+    this.workflow = deps.workflowOf(claimed.head.workflow);
     this.writer = new ExecutionWriter(claimed.head, key, deps.committer, deps.ports, (cause) => this.interrupt(cause instanceof OwnershipLost ? 'lost' : 'look'));
     if (claimed.startsRunning) this.writer.announceRunning();
     this.calls = new CallLog(this.head.id, this.writer, key, deps.ports, () => this.gate);
@@ -122,7 +112,10 @@ export class Fiber {
   private async moveOn(): Promise<boolean> {
     void this.watchTime();
     try {
-      while (!this.released) {
+      const taken = takeUp(this.workflow, this.head, { writer: this.writer, calls: this.calls }, this.deps.ports);
+      this.failure ??= taken.failure;
+      this.abandoned = taken.givesBack;
+      while (!this.released && !this.abandoned) {
         try {
           await this.advance();
         } catch (error) {
@@ -167,9 +160,10 @@ export class Fiber {
   private async step(): Promise<void> {
     const { head } = this;
     if (head.stalls >= poisonedAt) return this.fail(new Error(`taken over ${head.stalls} times without progress`), 'crashes');
-    const saga = this.deps.sagaOf(head.workflow);
+    const { saga } = this.workflow;
     if (head.expired && !saga.expired) return this.fail(new DeadlineExceeded(), 'deadline_exceeded');
     if (this.parkedUntil) return this.park(this.parkedUntil);
+    if (head.service !== null) await authorize(this.workflow, head);
     const wake = this.wake();
     await this.follow(this.next(saga, wake), wake);
   }
@@ -232,7 +226,7 @@ export class Fiber {
     if (this.calls.settle() > 0) return this.waitForDecision();
     const { head } = this;
     if (head.openChildren > 0) return this.awaitChildren(as, failure);
-    const saga = this.deps.sagaOf(head.workflow);
+    const { saga } = this.workflow;
     const outcome = { as, failure };
     if (failure) this.writer.emit([{ _tag: 'Failure', category: failure.category, errorId: this.deps.ports.publicErrorId(failure.errorId) }]);
     this.deps.ports.reach('end:before');
@@ -305,6 +299,7 @@ export class Fiber {
     if (error instanceof OutcomeUnknown || error instanceof ResourcesLeftOpen) return;
     if (error instanceof CallWaits) return void (this.parkedUntil = { until: error.until });
     if (error instanceof CommitRefused) return this.reread(error);
+    if (error instanceof AccessLost) return this.fail(error, 'access_lost');
     const reason = this.stopped;
     if (reason === 'look' || reason === 'expired') return this.reread(null);
     if (reason === 'shutdown') return;

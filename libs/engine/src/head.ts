@@ -9,6 +9,11 @@ export type Head = {
   readonly id: string;
   readonly context: TenantContext & { readonly projectId: string };
   readonly workflow: string;
+  /** Of the stored cursor, until the first commit of an owner that raises it. */
+  version: number;
+  /** The service whose work it is; a member's or nobody's is `null`. */
+  readonly service: string | null;
+  readonly memberId: string | null;
   readonly subjectId: string | null;
   readonly identityId: string | null;
   readonly parent: Parent | null;
@@ -47,6 +52,9 @@ export type ClaimRow = {
   organization_id: string;
   project_id: string;
   workflow: string;
+  workflow_version: number;
+  service: string | null;
+  member_id: string | null;
   subject_id: string | null;
   identity_id: string | null;
   parent_id: string | null;
@@ -86,6 +94,9 @@ export const toClaimed = (row: ClaimRow): Claimed => ({
     id: row.id,
     context: { organizationId: row.organization_id, projectId: row.project_id },
     workflow: row.workflow,
+    version: row.workflow_version,
+    service: row.service,
+    memberId: row.member_id,
     subjectId: row.subject_id,
     identityId: row.identity_id,
     parent: row.parent_id === null ? null : { id: row.parent_id, attached: row.attached },

@@ -33,6 +33,8 @@ export class NodeLiveness {
     readonly node: string,
     private readonly leaseMs: number,
     private readonly onLost: (reason: LossReason) => void,
+    /** What this process can move, for those who ask whether anybody can. */
+    private readonly knows: readonly string[] = [],
   ) {}
 
   /** Takes the name and a new epoch. Throws `NodeNameTaken` when its holder beats. */
@@ -51,9 +53,11 @@ export class NodeLiveness {
     await this.takeName();
     const sentAt = performance.now();
     const { rows } = await this.query<{ epoch: string; timeline: string | null }>(
-      `insert into node (name, epoch) values ($1, 1) on conflict (name) do update set epoch = node.epoch + 1, beat = node.beat + 1, last_epoch_seen_at = node.seen_at, seen_at = clock_timestamp(), draining = false, started_at = clock_timestamp()
+      `insert into node (name, epoch, knows) values ($1, 1, $2)
+       on conflict (name) do update set epoch = node.epoch + 1, beat = node.beat + 1, last_epoch_seen_at = node.seen_at, seen_at = clock_timestamp(), draining = false,
+         knows = excluded.knows, started_at = clock_timestamp()
        returning epoch, database_timeline() as timeline`,
-      [this.node],
+      [this.node, this.knows],
     );
     this.epoch = rows[0]!.epoch;
     this.timeline = rows[0]!.timeline;

@@ -9,6 +9,7 @@ import { OwnerWatch, type NodeBeat, type Owner } from './owner-watch.js';
 import type { OrganizationKey, Sealing } from './sealing.js';
 import type { Places } from './places.js';
 import { isPassingStorageError } from './storage-errors.js';
+import { findUnknownWorkflows, WorkflowUnknown } from './unknown-workflows.js';
 import type { Hint } from './wake-channel.js';
 
 export type RunnerOptions = { readonly slots: number; readonly leaseMs: number; readonly graceMs: number };
@@ -29,6 +30,8 @@ const busyPollMs = 50;
 const idlePollMs = 1_000;
 /** Beyond this the answer to a claim is not merely on its way. */
 const strayMs = 1_000;
+/** Between two looks for work that nobody knows: it waits for a new build, which takes longer. */
+const unknownEveryMs = 60_000;
 
 /** One node's ownership, from taking its epoch to leaving or losing it: claims, runs fibers, watches other owners and its own rows. */
 export class Runner {
@@ -222,6 +225,7 @@ export class Runner {
     const stepMs = Math.max(100, Math.min(1_000, this.options.leaseMs / 10));
     const watch = new OwnerWatch(this.options.leaseMs);
     let orphansAt = performance.now();
+    let unknownAt = performance.now();
     while (!this.stopped) {
       await delay(stepMs);
       try {
@@ -233,10 +237,18 @@ export class Runner {
           this.orphansDue = true;
           this.wake();
         }
+        if (performance.now() - unknownAt >= unknownEveryMs) {
+          unknownAt = performance.now();
+          await this.reportUnknown();
+        }
       } catch (error) {
         this.deps.report(error, 'sweep_failed');
       }
     }
+  }
+
+  private async reportUnknown(): Promise<void> {
+    for (const unknown of await findUnknownWorkflows(this.deps.pool)) this.deps.report(new WorkflowUnknown(unknown), 'workflow_unknown');
   }
 
   private async releaseExpired(watch: OwnerWatch): Promise<void> {

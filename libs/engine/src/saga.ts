@@ -3,6 +3,7 @@ import type { EndState, ExecutionState } from '@domain/executions/state.js';
 import type { SafeFailure } from '@domain/executions/failures.js';
 import type { TenantContext } from '@domain/tenancy.js';
 import type { LockedParent, Parent } from './child.js';
+import { serviceWorkflow, type ServiceIdentity } from './service-identity.js';
 import type { Tx } from './tx.js';
 
 /** What is stored of an execution, as its saga and phases see it. `cursor` is small and safe to read: ids, counters, flags. */
@@ -69,6 +70,11 @@ export interface Saga<Cursor> {
   next(stored: Stored<Cursor>, wake: Wake): Next;
   /** Asked instead of `next` once the execution's time is over. Without it, the work ends as failed, `deadline_exceeded`. */
   expired?(stored: Stored<Cursor>, wake: Wake): Next;
+  /**
+   * The cursor of an older version that this one reads, in today's shape. Pure; the first commit stores it together with the version, so that
+   * from there on no older build claims the work.
+   */
+  upgrade?(cursor: object, from: number): Cursor;
   /** Aggregates that `end` writes, locked before any head. */
   aggregates?(stored: Stored<Cursor>): readonly Aggregate[];
   /** Named from what is locked: every other execution whose head `end` will touch. */
@@ -80,7 +86,26 @@ export interface Saga<Cursor> {
   end?(tx: Tx, stored: Stored<Cursor>, outcome: Outcome, parent: LockedParent | null): Promise<void>;
 }
 
-export type WorkflowOptions = { readonly name: string; readonly version: number };
+/** A service's workflow: `service` is asked for its right when an owner takes the work up, and again before every send. */
+export interface ServiceSaga<Cursor> extends Saga<Cursor> {
+  mayAct(identity: ServiceIdentity): Promise<boolean>;
+}
+
+export type WorkflowOptions = {
+  readonly name: string;
+  readonly version: number;
+  /** Older versions that this build goes on with. */
+  readonly reads?: readonly number[];
+  readonly service?: string;
+};
 export const workflowMetadata = 'openbot:workflow';
 /** Registers a provider as the saga of stored work. `version` names the shape of its cursor: other builds leave unknown versions alone. */
-export const Workflow = (name: string, options: { readonly version: number }): ClassDecorator => SetMetadata(workflowMetadata, { name, ...options } satisfies WorkflowOptions);
+export const Workflow = (name: string, options: Omit<WorkflowOptions, 'name' | 'service'>): ClassDecorator =>
+  SetMetadata(workflowMetadata, { name, ...options } satisfies WorkflowOptions);
+/** As `Workflow`, for work that a service does: members cannot admit it, and it is shown to none. */
+export const ServiceWorkflow = (
+  service: string,
+  name: string,
+  options: Omit<WorkflowOptions, 'name' | 'service'>,
+): (<T extends new (...args: never[]) => ServiceSaga<never>>(target: T) => void) =>
+  SetMetadata(workflowMetadata, { name: serviceWorkflow(service, name), service, ...options } satisfies WorkflowOptions);

@@ -7,6 +7,7 @@ import { EngineSignals1764500000030 } from '@migrations/1764500000030-engine-sig
 import { EngineCommits1764500000040 } from '@migrations/1764500000040-engine-commits.js';
 import { ExecutionAccess1764500000050 } from '@migrations/1764500000050-execution-access.js';
 import { EngineAdmission1764500000060 } from '@migrations/1764500000060-engine-admission.js';
+import { EngineServices1764500000065 } from '@migrations/1764500000065-engine-services.js';
 import { EngineChildren1764500000070 } from '@migrations/1764500000070-engine-children.js';
 import { EngineCalls1764500000080 } from '@migrations/1764500000080-engine-calls.js';
 import { EngineLimits1764500000081 } from '@migrations/1764500000081-engine-limits.js';
@@ -32,6 +33,7 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   EngineCommits1764500000040,
   ExecutionAccess1764500000050,
   EngineAdmission1764500000060,
+  EngineServices1764500000065,
   EngineChildren1764500000070,
   EngineCalls1764500000080,
   EngineLimits1764500000081,

@@ -3,6 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
 import { ok } from '@domain/result.js';
 import type { OrganizationKey, Sealing } from '@engine/sealing.js';
+import { platformContext } from '@engine/service-identity.js';
 import { Config } from '@platform/config/config.js';
 import { read, transact } from '@platform/database/transact.js';
 import { processDatabase } from './process-database.js';
@@ -46,6 +47,7 @@ export class Sealer implements Sealing {
 
   /** May read the database: call it before a transaction is open, never inside one. */
   keyOf(organizationId: string): OrganizationKey | Promise<OrganizationKey> {
+    if (organizationId === platformContext.organizationId) return this.platform;
     const loaded = this.loaded.get(organizationId);
     if (!loaded) return this.load(organizationId);
     const ageMs = performance.now() - loaded.at;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CommandBus } from '@nestjs/cqrs';
 import { Committer, OwnershipLost } from '@engine/committer.js';
-import type { LoadedWork } from '@engine/fiber.js';
+import type { LoadedWork } from '@engine/loaded-work.js';
 import { LateResults } from '@engine/late-results.js';
 import { LeaseStore } from '@engine/lease-store.js';
 import type { NodeLiveness } from '@engine/node-liveness.js';
@@ -93,7 +93,7 @@ async function holdOffice(process: SimulatedProcess, storage: Storage, deps: Nod
       commands: { execute: (phase: { perform(): Promise<unknown> }) => phase.perform() } as unknown as CommandBus,
       sealing: { keyOf: () => key } as unknown as Sealing,
       known: deps.workflows.known,
-      sagaOf: (name) => deps.workflows.sagaOf(name),
+      workflowOf: (name) => deps.workflows.workflowOf(name),
       load: async ({ context, id }) => {
         const loaded = await storage.query({ name: 'openbot_load', text: 'select load_work($1, $2, $3) as work', values: [context.organizationId, context.projectId, id] });
         return (loaded.rows[0] as { work: LoadedWork }).work;

@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { Injectable, type Type } from '@nestjs/common';
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import type { CallSafety, CallSpec, CallUsage, Reconciled } from '@engine/calls.js';
+import { Hook, hookSteps, type HookMoment, type WorkflowHook } from '@engine/hooks.js';
 import type { PhaseRun } from '@engine/phase.js';
 import { end, phase, Workflow, type Next, type Saga, type Stored } from '@engine/saga.js';
 import type { Tx } from '@engine/tx.js';
@@ -16,6 +17,7 @@ export type CrashCursor = {
   readonly onUnknown?: 'stop' | 'retry';
   /** The shared limit of its calls, and the time of one. */
   readonly limit?: { readonly name: string; readonly size: number; readonly timeoutMs: number };
+  readonly raisedFrom?: number;
 };
 type Said = { readonly said: string };
 export type PoisonCursor = { readonly diary: string };
@@ -95,13 +97,16 @@ export class PoisonSaga implements Saga<PoisonCursor> {
   }
 }
 
-/** The same saga under a name of its own, so that a process can be given one execution and no other. */
-export function crashSaga(name: string): Type {
-  @Workflow(name, { version: 1 })
+/** The same saga under a name of its own, so that a process can be given one execution and no other. Version 2 reads version 1. */
+export function crashSaga(name: string, version = 1): Type {
+  @Workflow(name, { version, reads: version > 1 ? [version - 1] : [] })
   @Injectable()
   class CrashSaga implements Saga<CrashCursor> {
     next({ cursor }: Stored<CrashCursor>): Next {
       return cursor.done >= cursor.steps ? end('completed') : phase(OutsidePhase, { n: cursor.done + 1 });
+    }
+    upgrade(cursor: object, from: number): CrashCursor {
+      return { ...(cursor as CrashCursor), raisedFrom: from };
     }
     aggregates({ subjectId }: Stored<CrashCursor>) {
       return [{ feature: 'probe', id: subjectId ?? '' }];
@@ -114,7 +119,32 @@ export function crashSaga(name: string): Type {
   return CrashSaga;
 }
 
-const sagaOf = (name: string): Type =>
-  name === 'poison' ? PoisonSaga : name.startsWith('family') ? familySaga(name) : name.startsWith('lease') ? leaseSaga(name) : crashSaga(name);
+/** Notes every named step of a workflow, beside one that fails at each. */
+function hooksOf(workflow: string): Type[] {
+  @Hook(`${workflow}-steps`, { workflow, at: hookSteps })
+  @Injectable()
+  class StepNotes implements WorkflowHook {
+    note({ state }: HookMoment): object {
+      return { state };
+    }
+  }
+  @Hook(`${workflow}-broken`, { workflow, at: hookSteps })
+  @Injectable()
+  class BrokenHook implements WorkflowHook {
+    note(): object | null {
+      throw new Error('a hook that fails');
+    }
+  }
+  return [StepNotes, BrokenHook];
+}
 
-export const partsOf = (workflows: readonly string[]): Type[] => [OutsideHandler, PoisonHandler, LeaseHandler, ...familyHandlers, ...workflows.map(sagaOf)];
+/** `name`, `name@2` for the build after it, `name+hooks`. */
+function partsOfOne(text: string): Type[] {
+  if (text === 'poison') return [PoisonSaga];
+  if (text.startsWith('family')) return [familySaga(text)];
+  if (text.startsWith('lease')) return [leaseSaga(text)];
+  const [, name = text, version, hooks] = /^([^@+]+)(?:@(\d+))?(\+hooks)?$/.exec(text) ?? [];
+  return [crashSaga(name, Number(version ?? 1)), ...(hooks ? hooksOf(name) : [])];
+}
+
+export const partsOf = (workflows: readonly string[]): Type[] => [OutsideHandler, PoisonHandler, LeaseHandler, ...familyHandlers, ...workflows.flatMap(partsOfOne)];

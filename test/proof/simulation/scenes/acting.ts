@@ -1,6 +1,6 @@
 import { commitBatch } from '@test/integration/engine/by-hand.js';
 import type { CommitItem } from '@engine/commit-item.js';
-import type { LoadedWork } from '@engine/fiber.js';
+import type { LoadedWork } from '@engine/loaded-work.js';
 import type { Head } from '@engine/head.js';
 import { untilAnswered, type Hand, type Stage } from '../stage.js';
 
