@@ -986,9 +986,24 @@ CREATE OR REPLACE FUNCTION public.commit_batch(p_items jsonb, p_skip boolean)
  SET "app.organization" TO ''
  SET "app.project" TO ''
 AS $function$
-declare held text[] := case when jsonb_path_exists(p_items, '$[*].feature') then lock_aggregates(p_items, p_skip) end; l record; answered uuid[] := '{}'; t record;
-  revoking uuid[] := case when jsonb_path_exists(p_items, '$[*].calls[*].gate.identity') then lock_identities(p_items, p_skip) else '{}' end;
+declare held text[]; revoking uuid[] := '{}'; l record; answered uuid[] := '{}'; t record; i commit_item; h execution;
 begin
+  if jsonb_array_length(p_items) = 1 and not p_items->0 ?| '{feature,calls,consume,children,parent}' then
+    -- Alone, and of nothing but its head and log, as most are that go alone. Whatever keeps it from that is found out below.
+    i := jsonb_populate_record(null::commit_item, p_items->0);
+    l := lock_heads(array[i.id], p_skip);
+    if l.ids is not null then
+      perform set_config('app.organization', l.organizations[1]::text, true), set_config('app.project', l.projects[1]::text, true);
+      h := commit_head(i);
+      if h.id is not null then
+        o_id := h.id; o_outcome := 'applied'; o_sequence := h.sequence;
+        return next;
+        return;
+      end if;
+    end if;
+  end if;
+  if jsonb_path_exists(p_items, '$[*].feature') then held := lock_aggregates(p_items, p_skip); end if;
+  if jsonb_path_exists(p_items, '$[*].calls[*].gate.identity') then revoking := lock_identities(p_items, p_skip); end if;
   l := lock_heads(array(select (v->>'id')::uuid from jsonb_array_elements(p_items) v where not (v->>'id')::uuid = any (revoking)), p_skip);
   if held is null and cardinality(l.ids) = jsonb_array_length(p_items) and l.organizations[1] = all (l.organizations) and l.projects[1] = all (l.projects) then
     -- One tenant's and whole, as most batches are: nothing has to be sorted out.
@@ -997,9 +1012,9 @@ begin
     return;
   end if;
   for t in
-    select h.organization_id, h.project_id, jsonb_agg(i.v) as items, array_agg(h.id) as ids
-    from unnest(l.ids, l.organizations, l.projects) h(id, organization_id, project_id) join jsonb_array_elements(p_items) i(v) on (i.v->>'id')::uuid = h.id
-    where not i.v ? 'feature' or (i.v->>'feature' || ':' || (i.v->>'aggregate')) = any (held)
+    select k.organization_id, k.project_id, jsonb_agg(e.v) as items, array_agg(k.id) as ids
+    from unnest(l.ids, l.organizations, l.projects) k(id, organization_id, project_id) join jsonb_array_elements(p_items) e(v) on (e.v->>'id')::uuid = k.id
+    where not e.v ? 'feature' or (e.v->>'feature' || ':' || (e.v->>'aggregate')) = any (held)
     group by 1, 2
   loop
     perform set_config('app.organization', t.organization_id::text, true), set_config('app.project', t.project_id::text, true);

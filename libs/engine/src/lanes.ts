@@ -4,8 +4,11 @@ export type Waiting = { readonly bytes: string };
 const maxLanes = 2;
 const maxItems = 200;
 const maxBytes = 1 << 20;
-/** A statement costs as much as several of its items: fewer than this are not divided among the lanes. Measured: 16 and 64 give less than 24 to 32. */
-const worthDividing = 24;
+/**
+ * A statement costs as much as several of its items: fewer than this are not divided among the lanes. Measured with 50 at a time on two busy cores, 64
+ * against 24: a third less of the processor for each execution, and no fewer executions in a second.
+ */
+const worthDividing = 64;
 
 /**
  * Groups what many callers send: while groups are on their way the next gathers; no timer. Two lanes, so that one group's statement runs while the
