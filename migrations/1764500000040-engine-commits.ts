@@ -234,7 +234,7 @@ create function commit_batch(p_items jsonb, p_skip boolean) returns table (o_id 
   set plan_cache_mode = force_generic_plan set app.organization = '' set app.project = '' as $$
 declare held text[]; revoking uuid[] := '{}'; l record; answered uuid[] := '{}'; t record; i commit_item; h execution;
 begin
-  if jsonb_array_length(p_items) = 1 and not p_items->0 ?| '{feature,calls,consume,children,parent}' then
+  if jsonb_array_length(p_items) = 1 and not p_items->0 ?| '{feature,calls,consume,children,parent,notes}' then
     -- Alone, and of nothing but its head and log, as most are that go alone. Whatever keeps it from that is found out below.
     i := jsonb_populate_record(null::commit_item, p_items->0);
     l := lock_heads(array[i.id], p_skip);

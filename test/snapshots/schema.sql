@@ -988,7 +988,7 @@ CREATE OR REPLACE FUNCTION public.commit_batch(p_items jsonb, p_skip boolean)
 AS $function$
 declare held text[]; revoking uuid[] := '{}'; l record; answered uuid[] := '{}'; t record; i commit_item; h execution;
 begin
-  if jsonb_array_length(p_items) = 1 and not p_items->0 ?| '{feature,calls,consume,children,parent}' then
+  if jsonb_array_length(p_items) = 1 and not p_items->0 ?| '{feature,calls,consume,children,parent,notes}' then
     -- Alone, and of nothing but its head and log, as most are that go alone. Whatever keeps it from that is found out below.
     i := jsonb_populate_record(null::commit_item, p_items->0);
     l := lock_heads(array[i.id], p_skip);
