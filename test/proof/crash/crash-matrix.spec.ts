@@ -7,15 +7,23 @@ import { withDecision, type Portrait } from './portrait.js';
 
 /** Every named point that the work passes, and at which time it is armed: for a call, once for each kind of call. */
 const points: Points = [
-  { point: 'commit:applied', times: [1, 2, 3, 4, 5, 6] },
-  { point: 'call:intent', times: [1] },
-  { point: 'call:sending', times: [1, 2, 3] },
-  { point: 'call:before-send', times: [1, 2, 3] },
+  { point: 'commit:applied', times: [1, 2, 4, 6, 8] },
+  { point: 'call:intent', times: [1, 2] },
+  { point: 'call:sending', times: [1, 2, 3, 4] },
+  { point: 'call:before-send', times: [1, 2, 3, 4] },
   { point: 'text:flushed', times: [1, 2, 3] },
-  { point: 'call:result-known', times: [1, 2, 3] },
-  { point: 'phase:ended:CallPhase', times: [1, 2, 3] },
+  { point: 'call:result-known', times: [1, 2, 3, 4] },
+  { point: 'phase:ended:CallPhase', times: [1, 2, 3, 4] },
   { point: 'phase:ended:DecidePhase', times: [1] },
-  { point: 'phase:saved', times: [1, 2, 3] },
+  { point: 'phase:saved', times: [1, 3] },
+  { point: 'permit:taken', times: [1] },
+  { point: 'lease:registered', times: [1] },
+  { point: 'lease:opened', times: [1] },
+  { point: 'lease:closing', times: [1] },
+  { point: 'lease:closed', times: [1] },
+  { point: 'child:admitted', times: [1] },
+  { point: 'child:end-before', times: [1] },
+  { point: 'child:end-after', times: [1] },
   { point: 'end:before', times: [1] },
   { point: 'end:after', times: [1] },
 ];
@@ -53,13 +61,15 @@ describe('a process that is disturbed at a named point', () => {
     expect(undisturbed).toMatchObject({
       state: 'completed',
       states: ['queued', 'running', 'waiting', 'running', 'completed'],
-      rows: [1, 2, 3, 4, 5],
+      rows: [1, 2, 3, 4, 5, 6],
+      children: ['completed 1'],
+      leases: 0,
       calls: Object.entries(callOfStep).map(([step, { name }]) => `${step}:${name} succeeded`),
-      effects: { '2:charge': 1, '3:letter': 1 },
+      effects: { '2:charge': 1, '3:letter': 1, '4:order': 1 },
       gapless: true,
     });
-    expect(Object.values(undisturbed.words)).toEqual(['one two', 'one two', 'one two']);
-    expect(undisturbed.usage).toHaveLength(3);
+    expect(Object.values(undisturbed.words)).toEqual(['one two', 'one two', 'one two', 'one two']);
+    expect(undisturbed.usage).toHaveLength(4);
   });
 
   test.each(cells.map((cell) => [nameOf(cell), cell] as const))('%s', (_, cell) => {

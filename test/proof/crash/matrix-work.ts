@@ -1,6 +1,7 @@
 import { Injectable, type Type } from '@nestjs/common';
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
-import type { CallSafety, CallUsage } from '@engine/calls.js';
+import type { CallPermit, CallSafety, CallUsage, Reconciled, SendContext } from '@engine/calls.js';
+import { childIdOf, type NewChild } from '@engine/child.js';
 import type { PhaseRun } from '@engine/phase.js';
 import { end, phase, wait, Workflow, type Next, type Saga, type Stored, type Wake } from '@engine/saga.js';
 import type { Tx } from '@engine/tx.js';
@@ -8,16 +9,20 @@ import type { Tx } from '@engine/tx.js';
 export type MatrixCursor = { readonly done: number; readonly outside: string };
 export const matrixWorkflow = { workflow: 'matrix', version: 1 } as const;
 
-/** What the work does outside, by step. A read may be repeated, a charge has a key, a letter is gone once it was sent. */
-export const callOfStep: Readonly<Record<number, { readonly name: string; readonly safety: CallSafety }>> = {
+export const childWorkflow = { workflow: 'matrix-child', version: 1 } as const;
+
+/** What the work does outside, by step. A read may be repeated, a charge has a key, a letter is gone once it was sent, an order can be asked for. */
+export const callOfStep: Readonly<Record<number, { readonly name: string; readonly safety: CallSafety; readonly permit?: CallPermit }>> = {
   1: { name: 'read', safety: 'repeatable' },
-  2: { name: 'charge', safety: 'keyed' },
+  2: { name: 'charge', safety: 'keyed', permit: { limit: 'bank', size: 3 } },
   3: { name: 'letter', safety: 'unproven' },
+  4: { name: 'order', safety: 'reconcilable' },
 };
+const lastCall = 4;
 /** After the calls it waits for this signal; then one transaction that decides, and the end. */
 export const goOn = 'go-on';
-const decidingStep = 4;
-const lastRow = 5;
+const decidingStep = 5;
+const lastRow = 6;
 
 const usage: CallUsage = {
   provider: 'outside',
@@ -33,6 +38,8 @@ const usage: CallUsage = {
 };
 const lostUsage: CallUsage = { ...usage, status: 'unknown', inputTokens: null, outputTokens: null };
 
+type Answer = { readonly said: string };
+
 export class CallPhase {
   constructor(
     readonly run: PhaseRun<MatrixCursor>,
@@ -40,20 +47,33 @@ export class CallPhase {
   ) {}
 }
 
-/** One outside call that says words while it runs; its answer and a feature's row in one commit. */
+const ask = async <T>(outside: string, body: object, signal: AbortSignal): Promise<T> =>
+  (await (await fetch(outside, { method: 'POST', body: JSON.stringify(body), signal })).json()) as T;
+
+/** A thing that is gone with its process. */
+const session = { open: () => Promise.resolve('open'), close: () => Promise.resolve(), proveReleased: () => Promise.resolve(true) };
+
+/** One outside call that says words while it runs; its answer and a feature's row in one commit. The first holds something meanwhile, the last leaves a child. */
 @CommandHandler(CallPhase)
 export class CallHandler implements ICommandHandler<CallPhase> {
   async execute({ run, args: { step } }: CallPhase) {
     const { cursor, id, subjectId } = run.execution;
-    const { name, safety } = callOfStep[step]!;
-    const outcome = await run.call({ step, name, kind: 'proof', safety, usage: () => usage, lostUsage }, async ({ attempt, providerKey, signal }) => {
-      const answer = fetch(cursor.outside, { method: 'POST', body: JSON.stringify({ execution: id, step, name, attempt, key: providerKey }), signal });
+    const { name, ...call } = callOfStep[step]!;
+    if (step === 1) {
+      const held = await run.scope.lease({ kind: 'session', name: id }, session);
+      if (!held.ok) throw new Error(`the session is ${held.failure.state}`);
+    }
+    const reconcile = ({ providerKey, signal }: SendContext): Promise<Reconciled<Answer>> => ask(cursor.outside, { asks: providerKey, execution: id, step, name }, signal);
+    const spec = { step, name, kind: 'proof', usage: () => usage, lostUsage, ...call, ...(call.safety === 'reconcilable' ? { reconcile } : {}) };
+    const outcome = await run.call<Answer>(spec, async ({ attempt, providerKey, signal }) => {
+      const answer = ask<Answer>(cursor.outside, { execution: id, step, name, attempt, key: providerKey }, signal);
       run.emit({ _tag: 'Reasoning', step, attempt, delta: 'one ' }, { _tag: 'Reasoning', step, attempt, delta: 'two' });
-      return (await (await answer).json()) as { said: string };
+      return answer;
     });
     if (outcome.kind !== 'result') throw new Error(`the call came back as ${outcome.kind}`);
     run.emit({ _tag: 'Text', step, attempt: outcome.attempt, delta: outcome.result.said });
-    run.finish({ ...cursor, done: step }, { feature: 'probe', aggregateId: subjectId ?? '', rows: { number: step } });
+    const child: NewChild = { id: childIdOf(id, 'child'), attached: true, ...childWorkflow, cursor: { ...cursor, done: 0 }, subjectId, identityId: null };
+    run.finish({ ...cursor, done: step }, { feature: 'probe', aggregateId: subjectId ?? '', rows: { number: step } }, step === lastCall ? [child] : []);
   }
 }
 
@@ -77,7 +97,7 @@ export class DecideHandler implements ICommandHandler<DecidePhase> {
 @Workflow(matrixWorkflow.workflow, { version: matrixWorkflow.version })
 export class MatrixSaga implements Saga<MatrixCursor> {
   next({ cursor }: Stored<MatrixCursor>, wake: Wake): Next {
-    if (cursor.done < 3) return phase(CallPhase, { step: cursor.done + 1 });
+    if (cursor.done < lastCall) return phase(CallPhase, { step: cursor.done + 1 });
     if (cursor.done >= decidingStep) return end('completed');
     return wake.signals.some(({ name }) => name === goOn) ? phase(DecidePhase) : wait();
   }
@@ -91,4 +111,36 @@ export class MatrixSaga implements Saga<MatrixCursor> {
   }
 }
 
-export const matrixParts: Type[] = [MatrixSaga, CallHandler, DecideHandler];
+export class ChildPhase {
+  constructor(readonly run: PhaseRun<MatrixCursor>) {}
+}
+
+@CommandHandler(ChildPhase)
+export class ChildHandler implements ICommandHandler<ChildPhase> {
+  async execute({ run }: ChildPhase) {
+    const { cursor, id } = run.execution;
+    const request = { execution: id, step: 1, name: 'read', attempt: 1, key: '' };
+    const outcome = await run.call({ step: 1, name: 'read', kind: 'proof', safety: 'repeatable' }, ({ signal }) => ask<Answer>(cursor.outside, request, signal));
+    if (outcome.kind !== 'result') throw new Error(`the child's call came back as ${outcome.kind}`);
+    run.finish({ ...cursor, done: 1 });
+  }
+}
+
+/** Its end writes a row of its own: the notice that its parent waits for. */
+@Injectable()
+@Workflow(childWorkflow.workflow, { version: childWorkflow.version })
+export class ChildSaga implements Saga<MatrixCursor> {
+  next({ cursor }: Stored<MatrixCursor>): Next {
+    return cursor.done > 0 ? end('completed') : phase(ChildPhase);
+  }
+
+  aggregates({ subjectId }: Stored<MatrixCursor>) {
+    return [{ feature: 'probe', id: subjectId ?? '' }];
+  }
+
+  async end(tx: Tx, { id, subjectId }: Stored<MatrixCursor>): Promise<void> {
+    await tx.query(`select feature_rows_probe(head, $2, $3::jsonb) from execution head where head.id = $1`, [id, subjectId, { number: 1 }]);
+  }
+}
+
+export const matrixParts: Type[] = [MatrixSaga, CallHandler, DecideHandler, ChildSaga, ChildHandler];

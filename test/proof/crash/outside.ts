@@ -8,15 +8,18 @@ export type Outside = {
   readonly url: string;
   /** Everything that reached it for this execution. */
   requestsOf(execution: string): readonly Request[];
-  /** What was brought about, by step and name: a read nothing, a charge once for its key, a letter for each request. */
+  /** What was brought about, by step and name: a read nothing, a charge once for its key, a letter or an order for each request. */
   effectsOf(execution: string): Readonly<Record<string, number>>;
   close(): Promise<void>;
 };
 
-async function readJson(request: IncomingMessage): Promise<Request> {
+/** Whether what a key asked for has been done. */
+type Question = { readonly asks: string } & Pick<Request, 'execution' | 'step' | 'name'>;
+
+async function readJson(request: IncomingMessage): Promise<Request | Question> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  return JSON.parse(Buffer.concat(chunks).toString('utf8')) as Request;
+  return JSON.parse(Buffer.concat(chunks).toString('utf8')) as Request | Question;
 }
 
 /** The same for every attempt, so that a repeated request changes nothing that is stored. */
@@ -27,9 +30,14 @@ export async function startOutside(answersAfterMs: number): Promise<Outside> {
   const server = createServer((incoming, response) => {
     incoming.on('error', () => undefined);
     void (async () => {
+      const answer = (body: object): void => void response.setHeader('content-type', 'application/json').end(JSON.stringify(body));
       const request = await readJson(incoming);
+      if ('asks' in request) {
+        const isDone = requests.some(({ key, execution }) => key === request.asks && execution === request.execution);
+        return answer(isDone ? { kind: 'done', result: answerTo(request) } : { kind: 'not-done' });
+      }
       requests.push(request);
-      setTimeout(() => response.setHeader('content-type', 'application/json').end(JSON.stringify(answerTo(request))), answersAfterMs);
+      setTimeout(() => answer(answerTo(request)), answersAfterMs);
     })().catch(() => response.destroy());
   });
   // Else it ends an idle connection in the instant of the next request on it, and a call fails that no cell asked to fail.

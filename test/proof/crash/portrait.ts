@@ -12,6 +12,10 @@ export type Portrait = {
   readonly texts: Readonly<Record<number, string>>;
   readonly words: Readonly<Record<number, string>>;
   readonly rows: readonly number[];
+  /** State and rows of the work below it. */
+  readonly children: readonly string[];
+  /** What is left open of what it held. */
+  readonly leases: number;
   /** Latest attempts. */
   readonly calls: readonly string[];
   readonly usage: readonly string[];
@@ -37,6 +41,12 @@ export async function portraitOf({ superuser, sealing, organizationId, outside }
       [id],
     ),
   ]);
+  const children = await rowsOf<{ child: string }>(
+    superuser,
+    `select x.state || ' ' || (select string_agg(number::text, ',') from probe_row r where r.execution_id = x.id) as child from execution x where x.parent_id = $1`,
+    [id],
+  );
+  const leases = await rowsOf(superuser, `select 1 from resource_lease where execution_id = $1 and state <> 'closed'`, [id]);
   const latest = new Map(calls.map(({ step, attempt }) => [step, attempt]));
   const texts: Record<number, string> = {};
   const words: Record<number, string> = {};
@@ -51,6 +61,8 @@ export async function portraitOf({ superuser, sealing, organizationId, outside }
     texts,
     words,
     rows: rows.map(({ number }) => number),
+    children: children.map(({ child }) => child),
+    leases: leases.length,
     calls: calls.map(({ call }) => call),
     usage: usage.map(({ entry }) => entry),
     effects: outside.effectsOf(id),
