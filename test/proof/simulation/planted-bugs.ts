@@ -22,8 +22,9 @@ export const plantedBugs: readonly PlantedBug[] = [
       { of: 'lock_heads', from: /for no key update(?! skip)/g, to: '' },
       ...['commit_head', 'commit_heads'].map((of) => ({
         of,
-        from: `when 'wait' then i.until`,
-        to: `when 'wait' then case when not exists (select from execution_signal s where s.execution_id = x.id and s.consumed is null) then i.until else '-infinity'::timestamptz end`,
+        from: `when i."do" in ('wait', 'park') then`,
+        to: `when i."do" = 'wait' and exists (select from execution_signal s where s.execution_id = x.id and s.consumed is null) then '-infinity'::timestamptz
+          when i."do" in ('wait', 'park') then`,
       })),
     ],
   },

@@ -139,7 +139,8 @@ const savedResult: Scene = {
     });
     await stage.curtain();
     const states = (await stage.ask<{ state: string }>('select state from execution_call where execution_id = $1 order by step', [head.id])).map(({ state }) => state);
-    expectIn(this.name, states[0] === 'succeeded' && (states[1] === 'succeeded') === saved, { states, saved });
+    // After a takeover a refused resend says nothing of the send before it.
+    expectIn(this.name, states[0] === 'succeeded' && (!saved || states[1] === 'succeeded'), { states, saved });
   },
 };
 
