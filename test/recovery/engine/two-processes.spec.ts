@@ -1,4 +1,5 @@
 import { Pool } from 'pg';
+import { runDoctor } from '@platform/doctor/run-doctor.js';
 import { openTestDatabase, type TestDatabase } from '@test/support/database.js';
 import { admit, newTenant, rowsOf } from '@test/support/engine.js';
 import { eventually } from '@test/support/eventually.js';
@@ -202,5 +203,12 @@ describe('two processes on one database', () => {
     expect(performance.now() - startedAt).toBeLessThan(15_000);
     for (const each of all) expect(each).toMatchObject({ state: 'completed', generation: 2 });
     for (const id of ids) expect(await rows(id)).toEqual([1, 2, 3, 4]);
+  });
+
+  // Last: after every kill and pause above.
+  test('the doctor finds nothing in what all of them left behind', async () => {
+    const { findings } = await runDoctor({ url: database.workerUrl, leaseMs });
+    expect(findings.length).toBeGreaterThan(5);
+    expect(findings.filter(({ verdict }) => verdict !== 'well' && verdict !== 'unasked')).toEqual([]);
   });
 });
