@@ -64,6 +64,7 @@ describe('a process that is disturbed at a named point', () => {
       rows: [1, 2, 3, 4, 5, 6],
       children: ['completed 1'],
       leases: 0,
+      overbilled: false,
       calls: Object.entries(callOfStep).map(([step, { name }]) => `${step}:${name} succeeded`),
       effects: { '2:charge': 1, '3:letter': 1, '4:order': 1 },
       gapless: true,

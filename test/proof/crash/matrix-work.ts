@@ -14,7 +14,7 @@ export const childWorkflow = { workflow: 'matrix-child', version: 1 } as const;
 /** What the work does outside, by step. A read may be repeated, a charge has a key, a letter is gone once it was sent, an order can be asked for. */
 export const callOfStep: Readonly<Record<number, { readonly name: string; readonly safety: CallSafety; readonly permit?: CallPermit }>> = {
   1: { name: 'read', safety: 'repeatable' },
-  2: { name: 'charge', safety: 'keyed', permit: { limit: 'bank', size: 3 } },
+  2: { name: 'charge', safety: 'keyed', permit: { limit: 'bank', size: 1_000 } },
   3: { name: 'letter', safety: 'unproven' },
   4: { name: 'order', safety: 'reconcilable' },
 };

@@ -18,12 +18,21 @@ export type Portrait = {
   readonly leases: number;
   /** Latest attempts. */
   readonly calls: readonly string[];
+  /** By call. An attempt that reached the outside before its process was paused is billed beside the one that followed it, and nothing else is. */
   readonly usage: readonly string[];
+  readonly overbilled: boolean;
   readonly effects: Readonly<Record<string, number>>;
   readonly gapless: boolean;
 };
 
 export type Studio = { readonly superuser: Pool; readonly sealing: Sealing; readonly organizationId: string; readonly outside: Outside };
+
+/** How often it waits is a matter of who is faster, it or its child. */
+const waitingOnce = (states: readonly string[]): string[] =>
+  states
+    .join(' ')
+    .replace(/(waiting running )+/g, 'waiting running ')
+    .split(' ');
 
 export async function portraitOf({ superuser, sealing, organizationId, outside }: Studio, id: string): Promise<Portrait> {
   const [head] = await rowsOf(superuser, 'select state, cursor, sequence from execution where id = $1', [id]);
@@ -57,14 +66,15 @@ export async function portraitOf({ superuser, sealing, organizationId, outside }
   return {
     state: String(head?.['state']),
     cursor: head?.['cursor'],
-    states: log.flatMap((event) => (event._tag === 'State' ? [event.state] : [])),
+    states: waitingOnce(log.flatMap((event) => (event._tag === 'State' ? [event.state] : []))),
     texts,
     words,
     rows: rows.map(({ number }) => number),
     children: children.map(({ child }) => child),
     leases: leases.length,
     calls: calls.map(({ call }) => call),
-    usage: usage.map(({ entry }) => entry),
+    usage: [...new Set(usage.map(({ entry }) => entry))],
+    overbilled: usage.length > outside.requestsOf(id).length,
     effects: outside.effectsOf(id),
     gapless: log.every(({ sequence }, index) => sequence === index + 1) && head?.['sequence'] === log.length,
   };
