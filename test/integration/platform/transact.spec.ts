@@ -225,6 +225,26 @@ test('a deadlock is run again until both are through', async () => {
   }
 });
 
+test('a server that says farewell before the borrower of a connection listens ends no process: the first statement says so', async () => {
+  const db = await new DataSource(dataSourceOptions(database.apiUrl, 'api', 1)).initialize();
+  const superuser = new Client({ connectionString: database.url });
+  await superuser.connect();
+  try {
+    const client = await pool(db).connect();
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    const gone = new Promise((resolve) => client.once('end', resolve));
+    await superuser.query('select pg_terminate_backend($1)', [rows[0]!.pid]);
+    await gone;
+    const error: unknown = await client.query('select 1').catch((thrown: unknown) => thrown);
+    expect(isPassingStorageError(error)).toBe(true);
+    client.release();
+    expect(await names(db, ours)).toContain('ours');
+  } finally {
+    await superuser.end();
+    await db.destroy();
+  }
+});
+
 test('the logins have their timeouts without start-up options', async () => {
   const [row] = (await database.worker.query(
     `select current_setting('statement_timeout') as statement, current_setting('lock_timeout') as lock, current_setting('idle_in_transaction_session_timeout') as idle`,
