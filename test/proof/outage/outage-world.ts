@@ -24,6 +24,8 @@ export type OutageWorld = {
   readonly provider: ScriptedProvider;
   readonly nodes: readonly Node[];
   readonly load: Load;
+  /** Starts one again that was ended. */
+  start(node: Node): Promise<void>;
   /** The worker's login, past the proxy. */
   readonly workerUrl: string;
   /** The standby is promoted, and the servers are led to it. */
@@ -31,6 +33,8 @@ export type OutageWorld = {
   rows(sql: string): Promise<any[]>; // eslint-disable-line @typescript-eslint/no-explicit-any -- rows are looked at field by field
   /** Servers that ended by themselves, with what they said last. */
   readonly deaths: readonly string[];
+  /** Rejects with the first of them: clients would ask the dead without an end. */
+  readonly death: Promise<never>;
   /** The full causes of what failed, for a proof that did not hold. */
   failures(): Promise<string[]>;
   close(): Promise<void>;
@@ -67,10 +71,18 @@ export async function openOutageWorld({ nodes: names, standby: mode, env = {}, p
   const nodes: Node[] = await Promise.all(names.map(async (name) => ({ name, place: await openServerPlace(database, { node: name, env: settings }), run: null })));
   // The first one provides who may call; the others find it there.
   const deaths: string[] = [];
-  for (const node of nodes) {
+  let died: (death: Error) => void = () => undefined;
+  const death = new Promise<never>((_, reject) => (died = reject));
+  death.catch(() => undefined);
+  const start: OutageWorld['start'] = async (node) => {
     const run = (node.run = await node.place.start());
-    void run.exited.then(({ code, signal }) => node.run === run && deaths.push(`${node.name} ended with ${code ?? signal}:\n${run.output().slice(-4_000)}`));
-  }
+    void run.exited.then(({ code, signal }) => {
+      if (node.run !== run) return;
+      deaths.push(`${node.name} ended with ${code ?? signal}:\n${run.output().slice(-4_000)}`);
+      died(new Error(deaths.at(-1)));
+    });
+  };
+  for (const node of nodes) await start(node);
   const token = nodes[0]!.run!.local.token;
   const load = new Load(() => nodes.flatMap(({ run }) => (run ? [{ url: run.local.url, token }] : [])));
 
@@ -90,11 +102,13 @@ export async function openOutageWorld({ nodes: names, standby: mode, env = {}, p
     workerUrl: urls.databaseWorkerUrl,
     standby,
     deaths,
+    death,
     proxy,
     replication,
     provider,
     nodes,
     load,
+    start,
     failOver: async () => {
       await standby!.promote();
       primary = standby!;
@@ -147,8 +161,8 @@ export async function converseUnder(world: OutageWorld, { bots, turnsEach, round
   const all = Promise.all(bots.map(conversation));
   all.catch(() => undefined);
   while (world.provider.requests.length < asked + bots.length) await world.provider.request(world.provider.requests.length + 1);
-  await disturb();
-  return (await all).flat();
+  await Promise.race([disturb(), world.death]);
+  return (await Promise.race([all, world.death])).flat();
 }
 
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);

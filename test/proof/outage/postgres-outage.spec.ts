@@ -1,18 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { summary, type Turn } from './load.js';
+import { summary } from './load.js';
 import { converseUnder, expectWhole, openOutageWorld, type OutageWorld } from './outage-world.js';
 
 const awayMs = 20_000;
 
 let world: OutageWorld;
-let bots: string[];
-const turns: Turn[] = [];
-
-beforeAll(async () => {
+/** A world for each outage: what one leaves behind is no other's. */
+beforeEach(async () => {
   world = await openOutageWorld({ nodes: ['first', 'second'] });
-  bots = await world.load.createBots(20);
 });
-afterAll(() => world.close());
+afterEach(() => world.close());
 
 const restart = (how: 'fast' | 'immediate') => async (): Promise<void> => {
   await world.primary.stop(how);
@@ -32,9 +29,9 @@ test.each([
   ['crashed and restarted', restart('immediate')],
   [`cut off for ${awayMs / 1_000} s`, cutOff],
 ])('PostgreSQL %s under load: everything ends once, and clients see 503 with an id and nothing else', async (what, disturb) => {
-  const own = await converseUnder(world, { bots, turnsEach: 2, round: what }, disturb);
-  turns.push(...own);
-  console.info(summary(`PostgreSQL ${what}`, own, world.load));
-  expect(own.map(({ forgotten, lost }) => forgotten + lost)).toEqual(own.map(() => 0));
+  const bots = await world.load.createBots(20);
+  const turns = await converseUnder(world, { bots, turnsEach: 2, round: what }, disturb);
+  console.info(summary(`PostgreSQL ${what}`, turns, world.load));
+  expect(turns.map(({ forgotten, lost }) => forgotten + lost)).toEqual(turns.map(() => 0));
   await expectWhole(world, turns, ['stream ended: RequestFailed storage_unavailable']);
 });
