@@ -196,13 +196,14 @@ export class CallLog {
   private async send<T>(entry: Entry, spec: CallSpec<T>, send: Send<T>): Promise<CallOutcome<T>> {
     try {
       if (this.authorize) await this.authorize();
+      this.ports.reach('call:before-send');
+      // As late as it can be: a process that was paused on the way here finds its right gone, and sends nothing.
       this.ports.assertOwned();
       this.gate().throwIfAborted();
     } catch (error) {
       this.move(entry, 'abandoned', { unsent: true }); // No byte was sent, and this owner knows it.
       throw error;
     }
-    this.ports.reach('call:before-send');
     const sending = openSend(this.gate(), spec.safety, timeoutOf(spec));
     let result: T;
     try {
