@@ -84,6 +84,9 @@ test('400: wrong headers are refused by name', async () => {
   expect(cases.length).toBeGreaterThan(4);
 });
 
+/** Whatever can be seen is a name that a call may have. */
+const isFreeText = ({ operationId }: Operation, parameter: string): boolean => operationId === 'listExecutionCalls' && parameter === 'name';
+
 test('400: every parameter of a query is refused by name when it is of another type, out of bounds, given twice or unknown', async () => {
   const before = await world.stored();
   const findings: string[] = [];
@@ -100,7 +103,8 @@ test('400: every parameter of a query is refused by name when it is of another t
     const needed = parameters.filter(({ required }) => required).map(({ name }) => `${name}=1&`);
     const others = (name: string): string => needed.filter((text) => !text.startsWith(name)).join('');
     for (const { name, schema, required } of parameters) {
-      for (const value of [...wrong, `1&${name}=2`]) await ask(operation, `${others(name)}${name}=${value}`, name);
+      const values = isFreeText(operation, name) ? wrong.filter((value) => value === '' || value.includes('%00') || value.length > 1_000) : wrong;
+      for (const value of [...values, `1&${name}=2`]) await ask(operation, `${others(name)}${name}=${value}`, name);
       if (schema.minimum !== undefined) await ask(operation, `${name}=${schema.minimum - 1}`, name);
       if (schema.maximum !== undefined) await ask(operation, `${name}=${schema.maximum + 1}`, name);
       if (required) await ask(operation, '', name);

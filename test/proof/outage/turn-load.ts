@@ -86,7 +86,7 @@ export function latency(seen: readonly SeenTurn[]): { readonly turns: number; re
 /** Every reader saw every event once and in order, and nothing is left, doubled or repeated in the store. */
 export async function expectAllEnded(world: ServerWorld, seen: readonly SeenTurn[]): Promise<void> {
   for (const turn of seen) expect(turn).toEqual({ ...turn, end: 'completed', sequences: upTo(turn.sequences.length) });
-  expect(await world.rows(`select id, state from execution where ended_at is null or owner is not null or state <> 'completed'`)).toEqual([]);
+  expect(await world.rows(`select id, state from execution where member_id is not null and (ended_at is null or owner is not null or state <> 'completed')`)).toEqual([]);
   expect(await world.rows('select execution_id from execution_event group by execution_id having max(sequence) <> count(*)')).toEqual([]);
   const [stored] = await world.rows(
     `select (select count(*)::int from execution where workflow = 'turn') as turns, (select count(*)::int from chat_item) as items, (select sum(todos_version)::int from chat) as effects`,

@@ -101,6 +101,6 @@ test.each(points.map((point, index) => ({ ...point, turn: index, next: points[in
     const lost = point.lost.map((attempt) => ({ attempt, status: 'unknown', input_tokens: null, output_tokens: null }));
     const known = ['1', '2'].map((step) => ({ attempt: `${step}.${isLost(`${step}.1`) ? 2 : 1}`, status: 'confirmed', input_tokens: '10', output_tokens: '5' }));
     expect(used).toEqual([...lost, ...known].sort((a, b) => (a.attempt < b.attempt ? -1 : 1)));
-    expect(await world.rows('select id from execution where owner is not null or ended_at is null')).toEqual([]);
+    expect(await world.rows('select id from execution where member_id is not null and (owner is not null or ended_at is null)')).toEqual([]);
   },
 );
