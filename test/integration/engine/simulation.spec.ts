@@ -1,5 +1,5 @@
 import { openLane, type Lane } from '@test/proof/simulation/lane.js';
-import { scenes } from '@test/proof/simulation/scenes/index.js';
+import { scenes } from '@test/proof/simulation/scenes/all-scenes.js';
 import { playSeeds } from '@test/proof/simulation/seeds.js';
 import { playScene } from '@test/proof/simulation/stage.js';
 import { installVirtualTime } from '@test/proof/simulation/virtual-time.js';

@@ -90,6 +90,8 @@ test(`${waits} parked waits cost nothing: two nodes ask the database for what th
   // And free of chance: what each look for work and each look at owners costs.
   expect(percent(withWaits.calls / withWaits.looks, without.calls / without.looks)).toBeLessThanOrEqual(1);
   expect(percent(withWaits.rows / withWaits.looks, without.rows / without.looks)).toBeLessThanOrEqual(1);
-  const { rows } = await parked.admin.query(`select count(*)::int as waiting from execution where state = 'waiting' and generation = 1 and owner is null and workflow not like 'maintenance/%'`);
+  const { rows } = await parked.admin.query(
+    `select count(*)::int as waiting from execution where state = 'waiting' and generation = 1 and owner is null and workflow not like 'maintenance/%'`,
+  );
   expect(rows).toEqual([{ waiting: waits }]);
 });

@@ -1,6 +1,6 @@
 import { openLane, type Lane } from './lane.js';
 import { plantedBugs } from './planted-bugs.js';
-import { scenes } from './scenes/index.js';
+import { scenes } from './scenes/all-scenes.js';
 import { playScene } from './stage.js';
 import { Violation } from './violation.js';
 import { installVirtualTime } from './virtual-time.js';

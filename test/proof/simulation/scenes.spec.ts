@@ -1,5 +1,5 @@
 import { openLane, type Lane } from './lane.js';
-import { scenes } from './scenes/index.js';
+import { scenes } from './scenes/all-scenes.js';
 import { askedSeed, askedSeeds, playSeeds } from './seeds.js';
 import { playScene } from './stage.js';
 import { installVirtualTime } from './virtual-time.js';
