@@ -71,7 +71,8 @@ export class CallHandler implements ICommandHandler<CallPhase> {
       return answer;
     });
     if (outcome.kind !== 'result') throw new Error(`the call came back as ${outcome.kind}`);
-    run.emit({ _tag: 'Text', step, attempt: outcome.attempt, delta: outcome.result.said });
+    // Text is published as it comes, and may be said again by who follows; a result goes with its commit, once.
+    run.emit({ _tag: 'ToolResult', step, callId: outcome.result.said, status: 'completed' });
     const child: NewChild = { id: childIdOf(id, 'child'), attached: true, ...childWorkflow, cursor: { ...cursor, done: 0 }, subjectId, identityId: null };
     run.finish({ ...cursor, done: step }, { feature: 'probe', aggregateId: subjectId ?? '', rows: { number: step } }, step === lastCall ? [child] : []);
   }

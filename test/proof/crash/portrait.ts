@@ -60,7 +60,7 @@ export async function portraitOf({ superuser, sealing, organizationId, outside }
   const texts: Record<number, string> = {};
   const words: Record<number, string> = {};
   for (const event of log) {
-    if (event._tag === 'Text') texts[event.step] = (texts[event.step] ?? '') + event.delta;
+    if (event._tag === 'ToolResult') texts[event.step] = (texts[event.step] ?? '') + event.callId;
     if (event._tag === 'Reasoning' && event.attempt === latest.get(event.step)) words[event.step] = (words[event.step] ?? '') + event.delta;
   }
   return {

@@ -18,6 +18,8 @@ export type TurnPortrait = {
   readonly results: readonly string[];
   readonly todos: unknown;
   readonly usage: readonly string[];
+  /** More confirmed usage than attempts. */
+  readonly overbilled: boolean;
   readonly calls: readonly string[];
   readonly turn: string;
   readonly gapless: boolean;
@@ -88,7 +90,9 @@ export async function openTurnScenario(node: string): Promise<Scenario<TurnPortr
       texts,
       results: events.flatMap(({ body }) => (body._tag === 'ToolResult' ? [`${body.callId} ${body.status}`] : [])),
       todos: { ...list, updatedAt: undefined },
-      usage: entries.map(({ step, name, input_tokens, output_tokens }) => `${step}:${name} ${input_tokens}/${output_tokens}`),
+      // An attempt whose process was paused is billed beside the one that followed it.
+      usage: [...new Set(entries.map(({ step, name, input_tokens, output_tokens }) => `${step}:${name} ${input_tokens}/${output_tokens}`))],
+      overbilled: entries.length > 2 + events.filter(({ body }) => body._tag === 'ModelAttempt' && body.attempt > 1).length,
       calls: calls.map(({ step, name, state }) => `${step}:${name} ${state}`),
       turn: turn.turn.status._tag,
       gapless: events.every(({ sequence }, index) => sequence === index + 1),
