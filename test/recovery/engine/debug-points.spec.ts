@@ -107,7 +107,8 @@ describe('a process that dies at a named point', () => {
       const said = new Map<number, string>();
       for (const event of log) if (event._tag === 'Reasoning' && event.step === step) said.set(event.attempt, (said.get(event.attempt) ?? '') + event.delta);
       for (const words of said.values()) expect(['one two', 'one ']).toContain(words);
-      expect([...said].at(-1)).toEqual([Math.max(...said.keys()), 'one two']);
+      // What a provider confirms is not said again: its words end where its process died.
+      if (safety !== 'reconcilable') expect([...said].at(-1)).toEqual([Math.max(...said.keys()), 'one two']);
     }
     for (const step of [1, 2]) {
       const mine = sends.filter((send) => send.step === step);
