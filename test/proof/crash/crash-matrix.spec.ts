@@ -93,10 +93,13 @@ describe('a process that is disturbed at a named point', () => {
     if (cell.disturbance === 'kill -9') expect(unknown.map(callName)).toEqual(lost);
     else expect(lost).toEqual(expect.arrayContaining(unknown.map(callName)));
     const expected = expectedOf(outcome, undisturbed);
-    const decided = new Set(unknown.filter(({ decision }) => decision === 'result').map(({ step }) => step));
     expect({ ...portrait, words: undefined, states: undefined }).toEqual({ ...expected, words: undefined, states: undefined });
     expect(portrait.states).toEqual(expected.states);
-    // A call that a person answered for said as much as it had said; every other said all, once.
-    for (const [step, said] of Object.entries(expected.words)) if (!decided.has(Number(step))) expect([step, portrait.words[Number(step)]]).toEqual([step, said]);
+    // A result that is handed in late, confirmed by its provider or told by a person is not said again: the words end where their process had to stop.
+    const whole = cell.disturbance === 'cut' || cell.disturbance === 'lost wake';
+    for (const [step, said] of Object.entries(expected.words)) {
+      const words = portrait.words[Number(step)] ?? '';
+      expect(whole ? words === said : said.startsWith(words)).toBe(true);
+    }
   });
 });
