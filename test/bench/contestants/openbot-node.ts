@@ -7,7 +7,7 @@ import { DataSource } from 'typeorm';
 import { Engine } from '@engine/engine.js';
 import type { Sealing } from '@engine/sealing.js';
 import { Workflows } from '@engine/workflows.js';
-import { type Config } from '@platform/config/config.js';
+import type { Config } from '@platform/config/config.js';
 import { loadConfig } from '@platform/config/env.js';
 import { dataSourceOptions } from '@platform/database/data-source.js';
 import { migrate } from '@platform/database/migrate.js';
