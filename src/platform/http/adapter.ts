@@ -31,6 +31,8 @@ export const httpAdapter = (): FastifyAdapter =>
     genReqId: () => uuidv7(),
     routerOptions: { maxParamLength },
     clientErrorHandler: refuseConnection,
+    // What arrives on an open connection of a closing server is answered as ever, and the connection ends with it. Fastify's own 503 has neither name nor id.
+    return503OnClosing: false,
     frameworkErrors: (error: FastifyError, _request: FastifyRequest, reply: FastifyReply) => {
       const { status, body } = transportProblem(error.statusCode ?? 400);
       void reply.code(status).type('application/json; charset=utf-8').send(body);

@@ -61,8 +61,6 @@ export class ProblemFilter implements ExceptionFilter {
       this.send(reply, problem.status, problem.body);
     } else {
       const failure = requestFailed(this.records.record(exception, originOf(request)));
-      void reply.header(errorIdHeader, failure.errorId);
-      if (failure.category === 'storage_unavailable') void reply.header('retry-after', String(retryAfterSeconds));
       this.send(reply, failure.category === 'storage_unavailable' ? 503 : 500, failure);
     }
   }
@@ -73,7 +71,11 @@ export class ProblemFilter implements ExceptionFilter {
     else this.send(reply.header('allow', allowed.join(', ')), 405, bodyOf('MethodNotAllowed'));
   }
 
+  /** A failure with an id says it in a header too, whether its route has a name for it or not; one that passes by itself says when to come back. */
   private send(reply: FastifyReply, status: number, body: object): void {
+    const { errorId, category } = body as Partial<SafeFailure>;
+    if (errorId !== undefined) void reply.header(errorIdHeader, errorId);
+    if (category === 'storage_unavailable') void reply.header('retry-after', String(retryAfterSeconds));
     if (status === 401) void reply.header('www-authenticate', 'Bearer');
     void reply.code(status).type('application/json; charset=utf-8').send(body);
   }

@@ -3,7 +3,12 @@ import { ApiResponse } from '@nestjs/swagger';
 import type { Result } from '@domain/result.js';
 
 type Tagged = { readonly _tag: string };
-export type Problem = { readonly status: number; readonly message: string };
+export type Problem = {
+  readonly status: number;
+  readonly message: string;
+  /** Fields that the failure brings along, as the document shows them. */
+  readonly example?: Readonly<Record<string, unknown>>;
+};
 /** One entry for each failure tag: a missing or an extra tag does not compile. */
 export type ProblemTable<F extends Tagged> = { readonly [T in F['_tag']]: Problem };
 
@@ -25,7 +30,7 @@ export function ApiProblems(...tables: readonly Readonly<Record<string, Problem>
               properties: { _tag: { type: 'string', enum: here.map(([tag]) => tag) }, message: { type: 'string' } },
               additionalProperties: true,
             },
-            examples: Object.fromEntries(here.map(([tag, problem]) => [tag, { value: { _tag: tag, message: problem.message } }])),
+            examples: Object.fromEntries(here.map(([tag, problem]) => [tag, { value: { _tag: tag, message: problem.message, ...problem.example } }])),
           },
         },
       });

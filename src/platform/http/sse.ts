@@ -33,14 +33,16 @@ export function resumeAfter(afterUrl: number, lastEventId: string | string[] | u
   return last;
 }
 
-const openStreams = new WeakMap<object, Set<() => void>>();
+type ServerStreams = { readonly open: Set<() => void>; closing: boolean };
+const streamsOf = new WeakMap<object, ServerStreams>();
 
-/** Open streams would keep a closing server open for ever. Their readers come back with the last id that they saw. */
+/** Open streams, and those that come while it closes, would keep a server open for ever. Their readers come back with the last id that they saw. */
 export function endStreamsOnClose(server: FastifyInstance): void {
-  const streams = new Set<() => void>();
-  openStreams.set(server.server, streams);
+  const streams: ServerStreams = { open: new Set(), closing: false };
+  streamsOf.set(server.server, streams);
   server.addHook('preClose', (done) => {
-    for (const end of [...streams]) end();
+    streams.closing = true;
+    for (const end of [...streams.open]) end();
     done();
   });
 }
@@ -52,7 +54,7 @@ export const encodeFrame = (event: string, json: string, id?: string | number): 
 export function openEventStream(request: FastifyRequest, reply: FastifyReply): EventStream {
   const { raw } = reply;
   const closing = new AbortController();
-  const streams = openStreams.get(request.server.server);
+  const streams = streamsOf.get(request.server.server);
 
   void reply.hijack();
   raw.writeHead(200, {
@@ -72,7 +74,7 @@ export function openEventStream(request: FastifyRequest, reply: FastifyReply): E
   const close = (): void => {
     if (closing.signal.aborted) return;
     clearInterval(heartbeat);
-    streams?.delete(end);
+    streams?.open.delete(end);
     closing.abort();
   };
   const end = (): void => {
@@ -87,8 +89,9 @@ export function openEventStream(request: FastifyRequest, reply: FastifyReply): E
   };
   raw.once('close', close);
   raw.once('error', close);
-  streams?.add(end);
+  streams?.open.add(end);
   if (raw.destroyed) close();
+  else if (streams?.closing) end();
 
   return {
     closed: closing.signal,

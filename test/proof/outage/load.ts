@@ -24,7 +24,7 @@ export type Turn = {
 const isWhole503 = (response: Response, body: any): boolean =>
   response.headers.get('retry-after') === '1' &&
   /^err_/.test(response.headers.get('openbot-error-id') ?? '') &&
-  body._tag === 'RequestFailed' &&
+  ['RequestFailed', 'ChatStorageUnavailable'].includes(body._tag) &&
   body.category === 'storage_unavailable' &&
   body.errorId === response.headers.get('openbot-error-id');
 

@@ -53,8 +53,8 @@ test('the database goes away for five seconds: 503 with an error id, streams res
   expect(reading.headers.get('retry-after')).toBe('1');
   const body = { input: 'While it is away', commandKey: 'while-away' };
   const sending = await request(local, 'POST', `/v1/bots/${local.botId}/messages`, body);
-  expect(sending.status).toBe(503);
-  expect(sending.headers.get('openbot-error-id')).toMatch(/^err_/);
+  expect(sending).toMatchObject({ status: 503, body: { category: 'storage_unavailable', errorId: expect.stringMatching(/^err_/) } });
+  expect([sending.headers.get('openbot-error-id'), sending.headers.get('retry-after')]).toEqual([sending.body.errorId, '1']);
   for (const { text } of [reading, sending]) expect(text).not.toMatch(/ECONN|Connection|terminated|postgres|at .*\.(ts|js)/);
   expect((await request(local, 'GET', '/health/ready')).status).toBe(503);
   expect((await request(local, 'GET', '/health/live')).status).toBe(200);

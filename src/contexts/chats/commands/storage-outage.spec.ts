@@ -1,15 +1,18 @@
 import { fail, ok } from '@domain/result.js';
 import type { ErrorRecords } from '@platform/observability/error-records.js';
 import type { Identity } from '@platform/identity/identity.js';
+import { toPublicId } from '@platform/ids/typeid.js';
 import { namingOutage } from './storage-outage.js';
 
+const errorId = '01890000-0000-7000-8000-000000000001';
 const identity = { context: { organizationId: 'o', projectId: 'p' } } as Identity;
 
-test('an outage of the database is named, and its cause is kept', async () => {
+test('an outage of the database is named, and its cause is kept under the id that the client gets', async () => {
   const outage = Object.assign(new Error('terminating connection'), { code: '57P01' });
   const kept: unknown[] = [];
-  const records = { record: (cause: unknown, origin: unknown) => kept.push(cause, origin) } as unknown as ErrorRecords;
-  expect(await namingOutage(records, identity, () => Promise.reject(outage))).toEqual(fail({ _tag: 'ChatStorageUnavailable' }));
+  const record = (cause: unknown, origin: unknown) => (kept.push(cause, origin), { category: 'storage_unavailable', errorId });
+  const named = await namingOutage({ record } as unknown as ErrorRecords, identity, () => Promise.reject(outage));
+  expect(named).toEqual(fail({ _tag: 'ChatStorageUnavailable', category: 'storage_unavailable', errorId: toPublicId('error', errorId) }));
   expect(kept).toEqual([outage, identity.context]);
 });
 

@@ -18,7 +18,11 @@ export const sendChatMessageProblems = {
   ChatConflict: { status: 409, message: 'This kind of chat takes no messages from people.' },
   ExecutionKeyConflict: keyConflict,
   ChatExecutionUnavailable: { status: 503, message: 'OpenBot has no model that could run the turn.' },
-  ChatStorageUnavailable: { status: 503, message: 'OpenBot does not reach its database. Send the same command again.' },
+  ChatStorageUnavailable: {
+    status: 503,
+    message: 'OpenBot does not reach its database. Send the same command again.',
+    example: { category: 'storage_unavailable', errorId: 'err_01k0000000e00800000000000g' },
+  },
 } satisfies ProblemTable<SendChatMessageFailure | FileInvalid>;
 
 /** A chat that the member has with a bot is found or made, so that it is never missing here; the table names all that its handler may answer. */
