@@ -55,7 +55,8 @@ export class Committer {
     for (const waiting of this.lanes.takeBack()) waiting.reject(reason);
   }
 
-  private async flush(batch: readonly WaitingCommit[]): Promise<void> {
+  private async flush(waiting: readonly WaitingCommit[]): Promise<void> {
+    const batch = this.oneOfEach(waiting);
     this.counts.batches += 1;
     const startedAt = performance.now();
     try {
@@ -68,6 +69,16 @@ export class Committer {
       // Lost, deadlocked, or one item's data was refused: each goes alone, and the one at fault gets its own error.
       for (const waiting of batch) void this.sendAlone(waiting);
     }
+  }
+
+  /** Work that came back to its node while an earlier fiber of it goes on has two writers: the answer to one is not the other's, so they share no statement. */
+  private oneOfEach(batch: readonly WaitingCommit[]): readonly WaitingCommit[] {
+    const first = new Map<string, WaitingCommit>();
+    for (const waiting of batch) {
+      if (first.has(waiting.id)) void this.sendAlone(waiting);
+      else first.set(waiting.id, waiting);
+    }
+    return first.size === batch.length ? batch : [...first.values()];
   }
 
   private settle(waiting: WaitingCommit, answer: Answer | undefined): void {

@@ -1,10 +1,11 @@
 import { Pool } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import type { CommitItem, WireCall } from '@engine/commit-item.js';
+import { Committer } from '@engine/committer.js';
 import type { Head } from '@engine/head.js';
 import { openTestDatabase, type TestDatabase } from '@test/support/database.js';
 import { admit, newTenant, poolOf, rowsOf, signal, type Tenant } from '@test/support/engine.js';
-import { claimAs, commitAlone, commitBatch, itemOf, joinAs } from './by-hand.js';
+import { claimAs, commitAlone, commitBatch, itemOf, joinAs, releaseAll } from './by-hand.js';
 import { createProbeFeature, newProbe } from './probe-feature.js';
 
 const usage = { provider: 'p', model: 'm', source: 's', status: 'confirmed', inputTokens: 3, outputTokens: 2, cachedInputTokens: null, cacheWriteTokens: 1, reasoningTokens: null, estimatedInputTokens: 4 } as const; // prettier-ignore
@@ -144,5 +145,28 @@ describe('commits in one call', () => {
     await holder.query('rollback');
     holder.release();
     expect(items.map(({ id }) => answers.get(id)?.outcome)).toEqual(['busy', 'busy', ...items.slice(2).map(() => 'applied')]);
+  });
+
+  test('two owners of one execution that are heard in the same moment: each gets its own answer', async () => {
+    const tenant = newTenant();
+    await admit(database, tenant, 'twice');
+    const [before] = await claimAs(worker, 'batch', epoch, 'twice');
+    await releaseAll(worker, 'batch', epoch);
+    const [now] = await claimAs(worker, 'batch', epoch, 'twice');
+    const committer = new Committer(worker);
+    for (const [outcomes, items] of [
+      [
+        ['refused', 'applied'],
+        [before!, now!],
+      ],
+      [
+        ['applied', 'refused'],
+        [{ ...now!, commitNumber: 1 }, before!],
+      ],
+    ] as const) {
+      const lost = { calls: [moved('sending', 'succeeded')] };
+      const settled = await Promise.all(items.map((head) => committer.submit(itemOf(head, head.generation === 1 ? lost : {}))));
+      expect(settled.map(({ outcome }) => outcome)).toEqual(outcomes);
+    }
   });
 });
