@@ -1053,9 +1053,9 @@ begin
       case when m."to" in ('intent', 'sending') then null else clock_timestamp() end from call m where m.move is null)
   insert into usage_entry as e (execution_id, step, name, attempt, organization_id, project_id, subject_id, source, provider, model, status,
       input_tokens, output_tokens, cached_input_tokens, cache_write_tokens, reasoning_tokens, estimated_input_tokens)
-    select m.id, m.step, m.name, m.attempt, m.organization_id, m.project_id, m.subject_id, u.source, u.provider, u.model, u.status,
+    select m.id, m.step, m.name, coalesce(u.attempt, m.attempt), m.organization_id, m.project_id, m.subject_id, u.source, u.provider, u.model, u.status,
       u."inputTokens", u."outputTokens", u."cachedInputTokens", u."cacheWriteTokens", u."reasoningTokens", u."estimatedInputTokens"
-    from call m cross join jsonb_to_record(m.usage) u(source text, provider text, model text, status text, "inputTokens" bigint, "outputTokens" bigint, "cachedInputTokens" bigint,
+    from call m cross join jsonb_to_record(m.usage) u(attempt int, source text, provider text, model text, status text, "inputTokens" bigint, "outputTokens" bigint, "cachedInputTokens" bigint,
       "cacheWriteTokens" bigint, "reasoningTokens" bigint, "estimatedInputTokens" bigint)
     where m.usage is not null
     on conflict (execution_id, step, name, attempt) do update set status = excluded.status, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,

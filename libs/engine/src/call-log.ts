@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { askProvider, pauseMs } from './ask-provider.js';
 import { CallSeals, CallWaits, nameFields, nameOf, OutcomeUnknown, providerKeyOf, type Entry, type StoredCall } from './call-entry.js';
-import type { CallOutcome, CallSpec, GateRefusal, SendContext } from './calls.js';
-import type { GateAnswer, WireCall, WireGate, WireMove } from './commit-item.js';
+import type { CallOutcome, CallSpec, CallUsage, GateRefusal, SendContext } from './calls.js';
+import type { GateAnswer, WireCall, WireGate, WireMove, WireUsage } from './commit-item.js';
 import type { ExecutionWriter } from './execution-writer.js';
 import type { EnginePorts } from './ports.js';
 import type { OrganizationKey } from './sealing.js';
@@ -17,6 +17,9 @@ type More = Pick<WireMove, 'result' | 'category' | 'error' | 'usage' | 'decided'
 /** How long a call may hold its place where it says nothing else. */
 const permitTimeoutMs = 60_000;
 const timeoutOf = (spec: Pick<CallSpec<unknown>, 'timeoutMs' | 'permit'>): number | undefined => spec.timeoutMs ?? (spec.permit ? permitTimeoutMs : undefined);
+
+/** A provider does the work of a key once, however often it is asked and whichever answer comes first: all attempts of a keyed call are counted as its first. */
+const countedOf = ({ safety }: Entry, usage: CallUsage): WireUsage => (safety === 'keyed' ? { ...usage, attempt: 1 } : usage);
 
 /** The outside calls of one owned execution: latest attempt of each, and the only way to send. */
 export class CallLog {
@@ -277,7 +280,15 @@ export class CallLog {
   }
 
   private move(entry: Entry, to: Entry['state'], more: More = {}): void {
-    this.writer.addCall({ ...nameFields(entry), move: [entry.state], to, ...(entry.limited ? { limited: true } : {}), ...more });
+    const { usage, ...others } = more;
+    this.writer.addCall({
+      ...nameFields(entry),
+      move: [entry.state],
+      to,
+      ...(entry.limited ? { limited: true } : {}),
+      ...others,
+      ...(usage ? { usage: countedOf(entry, usage) } : {}),
+    });
     entry.state = to;
   }
 }

@@ -13,10 +13,12 @@ export type WireGate = {
   readonly permit?: CallPermit & { readonly timeoutMs: number };
   readonly tokens?: Omit<CallTokens<never>, 'used'>;
 };
+/** `attempt`: where the call is counted, when that is not the attempt which says so. */
+export type WireUsage = CallUsage & { readonly attempt?: number };
 export type WireMove = CallName & {
   readonly to: string;
   readonly move: readonly string[];
-  readonly usage?: CallUsage;
+  readonly usage?: WireUsage;
   readonly result?: string;
   readonly category?: string;
   readonly error?: string;
@@ -34,7 +36,7 @@ export type WireMove = CallName & {
 export type WireCall =
   | (CallName & {
       readonly to: string;
-      readonly usage?: CallUsage;
+      readonly usage?: WireUsage;
       readonly kind: string;
       readonly safety: CallSafety;
       readonly key: string;

@@ -3,7 +3,7 @@ import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { Pool } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { ok } from '@domain/result.js';
-import type { CallOutcome, CallSpec, Reconciled } from '@engine/calls.js';
+import type { CallOutcome, CallSpec, CallUsage, Reconciled } from '@engine/calls.js';
 import { revokeIdentity } from '@engine/executions.js';
 import type { PhaseRun } from '@engine/phase.js';
 import { end, phase, Workflow, type Next, type Saga, type Stored } from '@engine/saga.js';
@@ -13,6 +13,18 @@ import { admit, logOf, newTenant, poolOf, rowsOf, startEngine, type EngineHarnes
 import { eventually } from '@test/support/eventually.js';
 
 type Cursor = { readonly safety: CallSpec<unknown>['safety']; readonly onUnknown?: 'stop' | 'retry'; readonly timeoutMs?: number; readonly steps?: number; readonly done?: number };
+const spent: CallUsage = {
+  provider: 'outside',
+  model: 'outside',
+  source: 'test',
+  status: 'confirmed',
+  inputTokens: 3,
+  outputTokens: 5,
+  cachedInputTokens: null,
+  cacheWriteTokens: null,
+  reasoningTokens: null,
+  estimatedInputTokens: 4,
+};
 type Said = { readonly said: string };
 type Answer = Reconciled<Said> | Error;
 
@@ -49,6 +61,8 @@ class AskHandler implements ICommandHandler<AskPhase> {
       name: 'call',
       kind: 'test',
       safety: cursor.safety,
+      usage: () => spent,
+      lostUsage: { ...spent, status: 'unknown', inputTokens: null, outputTokens: null },
       ...(cursor.onUnknown ? { onUnknown: cursor.onUnknown } : {}),
       ...(cursor.timeoutMs ? { timeoutMs: cursor.timeoutMs } : {}),
       reconcile: ({ providerKey }) => {
@@ -215,6 +229,56 @@ describe('outside calls', () => {
       { name: 'call-result', consumed: true },
     ]);
     expect(engines.flatMap(({ points }) => points)).toContain('call:late-saved');
+  });
+
+  describe('what a call cost whose sender lost its work', () => {
+    const counted = (id: string) =>
+      rowsOf(superuser, 'select attempt, status, input_tokens as input, estimated_input_tokens as estimate from usage_entry where execution_id = $1 order by attempt', [id]);
+    const once = [{ attempt: 1, status: 'confirmed', input: '3', estimate: '4' }];
+
+    /** Each attempt is outside until it is let go. */
+    async function bothOutside(safety: Cursor['safety']) {
+      const letGo: (() => void)[] = [];
+      const hold = (outside: Outside) => void (outside.held = new Promise((resolve) => letGo.push(resolve)));
+      const id = await work({ safety }, hold);
+      const sends = (count: number) => eventually(() => outsideOf(id).sends.length === count);
+      await sends(1);
+      hold(outsideOf(id));
+      await takeOver(id);
+      await sends(2);
+      const answered = (attempt: number, known: (call: Record<string, unknown>) => unknown) =>
+        eventually(
+          () => calls(id),
+          (all) => Boolean(known(all[attempt - 1] ?? {})),
+        );
+      return { id, letGo, answered };
+    }
+
+    test('keyed: its provider did it once, whichever attempt answers first', async () => {
+      for (const first of [1, 2]) {
+        const { id, letGo, answered } = await bothOutside('keyed');
+        expect(await counted(id)).toEqual([{ ...once[0], status: 'unknown', input: null }]);
+        for (const attempt of [first, 3 - first]) {
+          letGo[attempt - 1]!();
+          await answered(attempt, ({ state, late }) => (attempt === 1 ? late : state === 'succeeded'));
+          expect(await counted(id)).toEqual(once);
+        }
+        expect(await settled(id)).toMatchObject({ state: 'completed', generation: 2 });
+        expect(await calls(id)).toMatchObject([
+          { attempt: 1, state: 'abandoned', late: true },
+          { attempt: 2, state: 'succeeded', late: false },
+        ]);
+        expect(await counted(id)).toEqual(once);
+      }
+    });
+
+    test('repeatable: each attempt was work of its own', async () => {
+      const { id, letGo, answered } = await bothOutside('repeatable');
+      for (const go of letGo) go();
+      await answered(1, ({ late }) => late);
+      expect(await settled(id)).toMatchObject({ state: 'completed' });
+      expect(await counted(id)).toEqual([once[0], { ...once[0], attempt: 2 }]);
+    });
   });
 
   test('a send that takes longer than its time: unknown when it may not be repeated', async () => {

@@ -157,10 +157,11 @@ export async function checkHistory(observer: Client, [from, to]: readonly [strin
       [
         'usage once per call',
         all.some(
-          ({ state, step, attempt, decided }) =>
+          ({ state, step, attempt, decided, safety }) =>
             state === 'succeeded' &&
             decided === null &&
-            (usage ?? []).filter((entry) => entry.step === step && entry.attempt === attempt && entry.status === 'confirmed').length !== 1,
+            // Of a keyed call once for its key, whatever its attempts answered.
+            (usage ?? []).filter((entry) => entry.step === step && (safety === 'keyed' || entry.attempt === attempt) && entry.status === 'confirmed').length !== 1,
         ),
       ],
     ];

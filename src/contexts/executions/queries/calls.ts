@@ -32,6 +32,10 @@ const columns = `
 /** Of one step, of one name, and of each the latest attempt alone. */
 export type CallFilter = { readonly step: number | null; readonly name: string | null; readonly latest: boolean };
 
+/** All attempts of a keyed call are counted as its first, because its provider did the work once; shown with the last, which has the answer. */
+const countedWith = `case when c.safety <> 'keyed' then c.attempt
+  when not exists (select 1 from execution_call l where l.execution_id = c.execution_id and l.step = c.step and l.name = c.name and l.attempt > c.attempt) then 1 end`;
+
 /**
  * The calls of an execution whose reader's rights were checked, by step, name and attempt: found as its owners find them. Inputs and results stay
  * sealed where they are.
@@ -39,7 +43,7 @@ export type CallFilter = { readonly step: number | null; readonly name: string |
 export const listCalls = (tx: ReadTx, executionId: string, filter: CallFilter, page: { readonly after: CallReference | null; readonly limit: number }): Promise<CallRow[]> => {
   const { step, name, attempt } = page.after ?? { step: -1, name: '', attempt: -1 };
   return tx.query<CallRow[]>(
-    `select ${columns} from calls_of($1, $6, $7, $8) c left join usage_entry u using (execution_id, step, name, attempt)
+    `select ${columns} from calls_of($1, $6, $7, $8) c left join usage_entry u on u.execution_id = c.execution_id and u.step = c.step and u.name = c.name and u.attempt = ${countedWith}
      where (c.step, c.name, c.attempt) > ($2::int, $3::text, $4::int) order by c.step, c.name, c.attempt limit $5`,
     [executionId, step, name, attempt, page.limit, filter.step, filter.name, filter.latest],
   );
