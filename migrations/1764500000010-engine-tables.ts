@@ -10,6 +10,7 @@ create table node (
   seen_at timestamptz not null default clock_timestamp(),
   last_epoch_seen_at timestamptz,
   knows text[] not null default '{}',
+  process uuid,
   started_at timestamptz not null default clock_timestamp()
 )`;
 

@@ -115,15 +115,18 @@ begin
   return jsonb_build_object('head', head, 'signals', found_signals, 'calls', found_calls);
 end $$`;
 
-/**
- * Work that could go on and that nobody can move: no live node says that it knows its workflow in this version. A node lives as long as its connection
- * holds the lock on its name.
- */
+/** A node lives as long as its connection holds the lock on its name. */
+const nodeLives = `
+create function node_lives(p_name text) returns boolean language plpgsql stable as $$
+begin
+  return exists (select 1 from pg_locks l where l.locktype = 'advisory' and l.granted and l.objsubid = 1 and l.database = (select d.oid from pg_database d where d.datname = current_database())
+    and ((l.classid::bigint << 32) | l.objid::bigint) = hashtextextended('openbot:node:' || p_name, 0));
+end $$`;
+
+/** Work that could go on and that nobody can move: no live node says that it knows its workflow in this version. */
 const unknown = `
 create function unknown_workflows() returns table (workflow text, version int, executions bigint, oldest timestamptz) language plpgsql stable security definer set search_path = pg_catalog, public as $$
-declare known text[] := array(select distinct k from node n cross join unnest(n.knows) k where exists (
-  select 1 from pg_locks l where l.locktype = 'advisory' and l.granted and l.objsubid = 1 and l.database = (select d.oid from pg_database d where d.datname = current_database())
-    and ((l.classid::bigint << 32) | l.objid::bigint) = hashtextextended('openbot:node:' || n.name, 0)));
+declare known text[] := array(select distinct k from node n cross join unnest(n.knows) k where node_lives(n.name));
 begin
   return query select x.workflow, x.workflow_version, count(*), min(x.created_at) from execution x
     where x.runnable_at is not null and x.owner is null and not x.workflow || ':' || x.workflow_version = any (known) group by 1, 2 order by 1, 2;
@@ -141,17 +144,19 @@ const definers = [
 
 export class EngineOwnership1764500000020 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
-    for (const sql of [claim, nextReady, unknown, release, owners, watch, lockHeads, load]) await q.query(sql);
+    for (const sql of [claim, nextReady, nodeLives, unknown, release, owners, watch, lockHeads, load]) await q.query(sql);
     for (const name of definers) {
       await q.query(`alter function ${name} owner to openbot_engine`);
       await q.query(`revoke all on function ${name} from public`);
       await q.query(`grant execute on function ${name} to openbot_worker`);
     }
+    await q.query(`revoke all on function node_lives(text) from public`);
+    await q.query(`grant execute on function node_lives(text) to openbot_worker, openbot_engine`);
     await q.query(`revoke all on function load_work(uuid, uuid, uuid) from public`);
     await q.query(`grant execute on function load_work(uuid, uuid, uuid) to openbot_worker`);
   }
 
   async down(q: QueryRunner): Promise<void> {
-    for (const name of [...definers, 'load_work(uuid, uuid, uuid)']) await q.query(`drop function ${name}`);
+    for (const name of [...definers, 'node_lives(text)', 'load_work(uuid, uuid, uuid)']) await q.query(`drop function ${name}`);
   }
 }

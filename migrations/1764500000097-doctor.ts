@@ -119,6 +119,27 @@ begin
   select count(*), (array_agg(distinct k.execution_id))[1:5], (select count(*) = p_limit from taken) from kept k;
 end $$`;
 
+/** Things whose close nobody has confirmed: of owners that went, and those that could not be closed. The oldest counts since it was last touched. */
+const leases = `
+create function doctor_leases(p_limit int) returns table (found bigint, examples uuid[], more boolean, oldest_seconds double precision) ${definer} as $$
+begin
+  return query
+  with held as (select l.id, l.state, coalesce(l.closing_at, l.opened_at) as since from resource_lease l where l.closed_at is null limit p_limit),
+  unsettled as (select h.id, h.since from held h where h.state = any ('{unknown,close_failed}'))
+  select count(*), (array_agg(u.id order by u.since))[1:5], (select count(*) = p_limit from held), extract(epoch from clock_timestamp() - min(u.since))::double precision from unsettled u;
+end $$`;
+
+/** Things that say they are held, by a process that does not live: no later owner of their work has looked at them yet. */
+const abandoned = `
+create function doctor_abandoned_leases(p_limit int) returns table (found bigint, examples uuid[], more boolean) ${definer} as $$
+begin
+  return query
+  with held as (select l.id, l.owner, l.process, l.state from resource_lease l where l.closed_at is null limit p_limit),
+  holder as materialized (select o.owner, o.process, lease_holder_lives(o.owner, o.process) as lives from (select distinct h.owner, h.process from held h where h.state <> 'unknown') o)
+  select count(*), (array_agg(h.id order by h.id))[1:5], (select count(*) = p_limit from held)
+    from held h join holder o on o.owner = h.owner and o.process is not distinct from h.process where h.state <> 'unknown' and not o.lives;
+end $$`;
+
 const functions = [
   'doctor_owned_by(text, bigint)',
   'doctor_parked(int)',
@@ -128,11 +149,14 @@ const functions = [
   'doctor_unnumbered(int, double precision)',
   'doctor_children(int)',
   'doctor_permits(int, double precision)',
+  'doctor_leases(int)',
+  'doctor_abandoned_leases(int)',
 ];
 const columns = {
   execution_event: 'execution_id, sequence, created_at',
   execution_call: 'execution_id, step, name, attempt, state, decided, created_at',
   execution_signal: 'execution_id, consumed, created_at',
+  resource_lease: 'id, organization_id, project_id, kind, resource, execution_id, owner, process, state, error_id, opened_at, closing_at, closed_at, released_by',
 };
 
 export class Doctor1764500000097 implements MigrationInterface {
@@ -141,7 +165,7 @@ export class Doctor1764500000097 implements MigrationInterface {
       await q.query(`create policy ${table}_doctor on ${table} for select to openbot_engine using (true)`);
       await q.query(`grant select (${readable}) on ${table} to openbot_engine`);
     }
-    for (const sql of [ownedBy, parked, gaps, ready, unknown, unnumbered, children, permits]) await q.query(sql);
+    for (const sql of [ownedBy, parked, gaps, ready, unknown, unnumbered, children, permits, leases, abandoned]) await q.query(sql);
     for (const name of functions) {
       await q.query(`alter function ${name} owner to openbot_engine`);
       await q.query(`revoke all on function ${name} from public`);

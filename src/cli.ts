@@ -40,6 +40,12 @@ async function error([id = '', ...rest]: readonly string[], program: Program): P
   program.progress(await readErrorRecord(await prepared(program), id));
 }
 
+async function lease([id = '', ...rest]: readonly string[], program: Program): Promise<void> {
+  const options = readOptions(rest, { 'released-by': { required: false, least: 1, most: 100 } });
+  const { lease: showLease } = await import('@platform/doctor/lease-command.js');
+  program.progress(await showLease(configOrFailure(loadConfig()), id, options['released-by']));
+}
+
 /** 2 for everything that keeps it from looking: who watches exit codes must not take it for a finding. */
 async function doctor(args: readonly string[], program: Program): Promise<number> {
   try {
@@ -54,14 +60,14 @@ async function doctor(args: readonly string[], program: Program): Promise<number
   }
 }
 
-const commands = new Map<string, Command>(Object.entries({ migrate, 'create-organization': createOrganization, error, doctor }));
+const commands = new Map<string, Command>(Object.entries({ migrate, 'create-organization': createOrganization, error, doctor, lease }));
 
 void runProgram(async (program) => {
   const [name = '', ...args] = process.argv.slice(2);
   const command = commands.get(name);
   if (!command)
     throw new StartFailure(
-      'The commands are: migrate (brings the database to what this version needs), create-organization --name <name> --owner <name> [--email <address>] (prints the first token), error <err_…> (prints what is behind an error id), doctor [--json] (looks for work that needs a person).',
+      'The commands are: migrate (brings the database to what this version needs), create-organization --name <name> --owner <name> [--email <address>] (prints the first token), error <err_…> (prints what is behind an error id), doctor [--json] (looks for work that needs a person), lease <lease_…> [--released-by <name>] (shows what a node holds of the outside world, and records that a person found it gone).',
     );
   return (await command(args, program)) ?? 0;
 });

@@ -31,6 +31,7 @@ async function run(...args: string[]): Promise<Ended> {
   const env = {
     PATH: process.env['PATH'] ?? '',
     NODE_ENV: 'production',
+    OPENBOT_LEASE_MS: '1500',
     DATABASE_URL: database.url,
     DATABASE_API_URL: database.apiUrl,
     DATABASE_WORKER_URL: database.workerUrl,
@@ -123,6 +124,30 @@ test('doctor: 0 while all is well, 1 with the ids of what is not, 2 where it can
   expect(await run('doctor', '--all')).toMatchObject({ code: 2, out: '', errors: expect.stringMatching(/^OpenBot cannot look\. --all is not known[^\n]*\n$/) as string });
 });
 
+test('lease: shows what a node left, and records by whose word it is gone', async () => {
+  const id = '0198c0de-0000-7abc-8def-0123456789ac';
+  const leaseId = toPublicId('lease', id);
+  const outside = new Client({ connectionString: database.url });
+  await outside.connect();
+  await outside.query(
+    `insert into resource_lease (id, organization_id, project_id, kind, resource, execution_id, owner, epoch, generation, state) values ($1, $1, $1, 'browser', 'b-7', $1, 'ghost', 1, 1, 'unknown')`,
+    [id],
+  );
+  await outside.end();
+  const shown = await run('lease', leaseId);
+  expect(shown).toMatchObject({ code: 0, errors: '' });
+  expect(JSON.parse(shown.out)).toMatchObject({ leaseId, state: 'unknown', kind: 'browser', resource: 'b-7', node: 'ghost', nodeLives: false, releasedBy: null });
+  expect((await run('doctor')).out).toContain(leaseId);
+  const released = await run('lease', leaseId, '--released-by', 'Ada Lovelace');
+  expect(released).toMatchObject({ code: 0, errors: '' });
+  expect(JSON.parse(released.out)).toMatchObject({ leaseId, state: 'closed', releasedBy: 'Ada Lovelace' });
+  expect(await run('lease', leaseId, '--released-by', 'Grace')).toMatchObject({
+    code: 1,
+    errors: expect.stringMatching(/is closed already, by the word of Ada Lovelace[^\n]*\n$/) as string,
+  });
+  expect(await run('doctor')).toMatchObject({ code: 0 });
+}, 30_000);
+
 const missing = toPublicId('error', '0198c0de-0000-7abc-8def-0123456789ab');
 test.each([
   ['no name', ['create-organization', '--owner', 'Ada'], /--name is missing/],
@@ -136,7 +161,10 @@ test.each([
   ['no error id', ['error'], /The error id is not one/],
   ['another id', ['error', missing.replace('err_', 'bot_')], /The error id is not one/],
   ['an error that is not there', ['error', missing], /There is no error record err_/],
-  ['no command', [], /The commands are: migrate .*create-organization .*error .*doctor /],
+  ['no lease id', ['lease', missing], /The lease id is not one/],
+  ['a lease that is not there', ['lease', missing.replace('err_', 'lease_')], /There is no lease lease_/],
+  ['nobody who says so', ['lease', missing.replace('err_', 'lease_'), '--released-by'], /--released-by needs a value/],
+  ['no command', [], /The commands are: migrate .*create-organization .*error .*doctor .*lease /],
 ])('%s: one line names it, and the exit code is 1', async (_, args, line) => {
   const before = await organizations();
   const { code, out, errors } = await run(...args);

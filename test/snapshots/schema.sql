@@ -542,6 +542,7 @@ table node owner openbot_owner
   seen_at timestamp with time zone not null default clock_timestamp()
   last_epoch_seen_at timestamp with time zone
   knows text[] not null default '{}'::text[]
+  process uuid
   started_at timestamp with time zone not null default clock_timestamp()
 constraint node_pkey PRIMARY KEY (name)
 grant select to openbot_engine;
@@ -656,24 +657,44 @@ grant delete, insert, select, update to openbot_app;
 
 table resource_lease owner openbot_owner row security forced
   id uuid not null
+    grant select to openbot_engine
   organization_id uuid not null
+    grant select to openbot_engine
   project_id uuid not null
+    grant select to openbot_engine
   kind text not null
+    grant select to openbot_engine
   resource text not null
+    grant select to openbot_engine
   execution_id uuid not null
+    grant select to openbot_engine
   owner text not null
+    grant select to openbot_engine
   epoch bigint not null
+  process uuid
+    grant select to openbot_engine
   generation integer not null
   state text not null default 'open'::text
+    grant select to openbot_engine
   error_id uuid
+    grant select to openbot_engine
   opened_at timestamp with time zone not null default clock_timestamp()
+    grant select to openbot_engine
   closing_at timestamp with time zone
+    grant select to openbot_engine
   closed_at timestamp with time zone
+    grant select to openbot_engine
+  released_by text
+    grant select to openbot_engine
 constraint resource_lease_close_is_marked CHECK ((closed_at IS NOT NULL) = (state = 'closed'::text))
 constraint resource_lease_pkey PRIMARY KEY (id)
+constraint resource_lease_release_closes CHECK (released_by IS NULL OR state = 'closed'::text)
 constraint resource_lease_state_known CHECK (state = ANY ('{open,closing,closed,close_failed,unknown}'::text[]))
 UNIQUE INDEX resource_lease_held ON public.resource_lease USING btree (organization_id, project_id, kind, resource) WHERE (closed_at IS NULL)
 INDEX resource_lease_of_work ON public.resource_lease USING btree (execution_id) WHERE (closed_at IS NULL)
+policy resource_lease_doctor permissive for select to openbot_engine
+  using true
+  with check 
 policy resource_lease_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
@@ -1304,6 +1325,24 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_app;
 
+CREATE OR REPLACE FUNCTION public.doctor_abandoned_leases(p_limit integer)
+ RETURNS TABLE(found bigint, examples uuid[], more boolean)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  return query
+  with held as (select l.id, l.owner, l.process, l.state from resource_lease l where l.closed_at is null limit p_limit),
+  holder as materialized (select o.owner, o.process, lease_holder_lives(o.owner, o.process) as lives from (select distinct h.owner, h.process from held h where h.state <> 'unknown') o)
+  select count(*), (array_agg(h.id order by h.id))[1:5], (select count(*) = p_limit from held)
+    from held h join holder o on o.owner = h.owner and o.process is not distinct from h.process where h.state <> 'unknown' and not o.lives;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.doctor_children(p_recent integer)
  RETURNS TABLE(found bigint, examples uuid[])
  LANGUAGE plpgsql
@@ -1344,6 +1383,23 @@ begin
     select l.id from looked_at l cross join lateral (select count(*) as events, max(e.sequence) as last from execution_event e where e.execution_id = l.id and e.sequence > l.sequence - p_depth) e
     where e.events <> least(l.sequence, p_depth) or coalesce(e.last, 0) <> l.sequence)
   select count(*), (array_agg(b.id order by b.id))[1:5] from broken b;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.doctor_leases(p_limit integer)
+ RETURNS TABLE(found bigint, examples uuid[], more boolean, oldest_seconds double precision)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  return query
+  with held as (select l.id, l.state, coalesce(l.closing_at, l.opened_at) as since from resource_lease l where l.closed_at is null limit p_limit),
+  unsettled as (select h.id, h.since from held h where h.state = any ('{unknown,close_failed}'))
+  select count(*), (array_agg(u.id order by u.since))[1:5], (select count(*) = p_limit from held), extract(epoch from clock_timestamp() - min(u.since))::double precision from unsettled u;
 end $function$
 
 owner openbot_engine;
@@ -1586,6 +1642,20 @@ AS $function$
 owner openbot_engine;
 grant execute to openbot_owner;
 
+CREATE OR REPLACE FUNCTION public.find_lease(p_id uuid)
+ RETURNS TABLE(id uuid, organization_id uuid, project_id uuid, kind text, resource text, execution_id uuid, owner text, state text, error_id uuid, opened_at timestamp with time zone, closing_at timestamp with time zone, closed_at timestamp with time zone, released_by text, holder_lives boolean)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  return query select l.id, l.organization_id, l.project_id, l.kind, l.resource, l.execution_id, l.owner, l.state, l.error_id, l.opened_at, l.closing_at, l.closed_at, l.released_by,
+    l.closed_at is null and lease_holder_lives(l.owner, l.process) from resource_lease l where l.id = p_id;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.grant_permits()
  RETURNS void
  LANGUAGE plpgsql
@@ -1655,6 +1725,19 @@ begin
 end $function$
 
 owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.lease_holder_lives(p_owner text, p_process uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return node_lives(p_owner) and coalesce((select n.process = p_process from node n where n.name = p_owner), true);
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_engine;
 grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.list_owners()
@@ -1814,6 +1897,20 @@ end $function$
 owner openbot_engine;
 grant execute to openbot_worker;
 
+CREATE OR REPLACE FUNCTION public.node_lives(p_name text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return exists (select 1 from pg_locks l where l.locktype = 'advisory' and l.granted and l.objsubid = 1 and l.database = (select d.oid from pg_database d where d.datname = current_database())
+    and ((l.classid::bigint << 32) | l.objid::bigint) = hashtextextended('openbot:node:' || p_name, 0));
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_engine;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.open_lease(p_organization uuid, p_project uuid, p jsonb)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -1828,8 +1925,8 @@ begin
     return '{"outcome": "refused"}';
   end if;
   loop
-    insert into resource_lease as n (id, organization_id, project_id, kind, resource, execution_id, owner, epoch, generation)
-      values ((p->>'id')::uuid, h.organization_id, h.project_id, p->>'kind', p->>'resource', h.id, h.owner, h.epoch, h.generation) on conflict do nothing;
+    insert into resource_lease as n (id, organization_id, project_id, kind, resource, execution_id, owner, epoch, process, generation)
+      values ((p->>'id')::uuid, h.organization_id, h.project_id, p->>'kind', p->>'resource', h.id, h.owner, h.epoch, (p->>'process')::uuid, h.generation) on conflict do nothing;
     if found then return '{"outcome": "registered"}'; end if;
     select * into l from resource_lease y
       where y.organization_id = h.organization_id and y.project_id = h.project_id and y.kind = p->>'kind' and y.resource = p->>'resource' and y.closed_at is null;
@@ -2008,6 +2105,26 @@ begin
 end $function$
 
 owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.release_lease(p_organization uuid, p_project uuid, p_id uuid, p_by text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SET "app.organization" TO ''
+ SET "app.project" TO ''
+AS $function$
+declare l resource_lease;
+begin
+  perform set_config('app.organization', p_organization::text, true), set_config('app.project', p_project::text, true);
+  select * into l from resource_lease y where y.id = p_id for no key update;
+  if not found then return 'gone'; end if;
+  if l.closed_at is not null then return case when l.released_by = p_by then 'released' else 'closed' end; end if;
+  if lease_holder_lives(l.owner, l.process) then return 'held'; end if;
+  update resource_lease y set state = 'closed', closed_at = clock_timestamp(), released_by = p_by where y.id = p_id;
+  return 'released';
+end $function$
+
+owner openbot_owner;
 grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.release_limits(p_items jsonb, p_ids uuid[])
@@ -2236,9 +2353,7 @@ CREATE OR REPLACE FUNCTION public.unknown_workflows()
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'public'
 AS $function$
-declare known text[] := array(select distinct k from node n cross join unnest(n.knows) k where exists (
-  select 1 from pg_locks l where l.locktype = 'advisory' and l.granted and l.objsubid = 1 and l.database = (select d.oid from pg_database d where d.datname = current_database())
-    and ((l.classid::bigint << 32) | l.objid::bigint) = hashtextextended('openbot:node:' || n.name, 0)));
+declare known text[] := array(select distinct k from node n cross join unnest(n.knows) k where node_lives(n.name));
 begin
   return query select x.workflow, x.workflow_version, count(*), min(x.created_at) from execution x
     where x.runnable_at is not null and x.owner is null and not x.workflow || ':' || x.workflow_version = any (known) group by 1, 2 order by 1, 2;

@@ -28,5 +28,6 @@ export const idPrefixes = {
   execution: 'exec',
   error: 'err',
   connection: 'conn',
+  lease: 'lease',
 } as const;
 export type IdKind = keyof typeof idPrefixes;

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Head } from './head.js';
+import { processId } from './node-liveness.js';
 import type { Resource, ResourceHeld } from './run-scope.js';
 import { isPassingStorageError } from './storage-errors.js';
 
@@ -32,7 +33,7 @@ export class LeaseStore {
   ) {}
 
   register(head: Head, id: string, { kind, name }: Resource, mayOwn: () => void): Promise<Registration> {
-    const lease = { id, kind, resource: name, execution: head.id, claim: head.claimId, generation: head.generation, cancel: head.cancelNumber };
+    const lease = { id, kind, resource: name, execution: head.id, claim: head.claimId, generation: head.generation, cancel: head.cancelNumber, process: processId };
     return this.ask<Registration>('openbot_open_lease', 'select open_lease($1, $2, $3::jsonb) as answer', head, [JSON.stringify(lease)], mayOwn);
   }
 

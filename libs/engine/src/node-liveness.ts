@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientConfig } from 'pg';
 
@@ -10,6 +11,9 @@ export class NodeNameTaken extends Error {
 
 /** Why a node must stop what it does: it may own no longer, or the database goes on from another history than the one that it knows. */
 export type LossReason = 'lease' | 'timeline';
+
+/** This life of the process. Its nodes take new epochs, and their names outlive it; what it holds of the outside world does neither. */
+export const processId = randomUUID();
 
 const lockKey = `hashtextextended('openbot:node:' || $1, 0)`;
 
@@ -53,11 +57,11 @@ export class NodeLiveness {
     await this.takeName();
     const sentAt = performance.now();
     const { rows } = await this.query<{ epoch: string; timeline: string | null }>(
-      `insert into node (name, epoch, knows) values ($1, 1, $2)
+      `insert into node (name, epoch, knows, process) values ($1, 1, $2, $3)
        on conflict (name) do update set epoch = node.epoch + 1, beat = node.beat + 1, last_epoch_seen_at = node.seen_at, seen_at = clock_timestamp(), draining = false,
-         knows = excluded.knows, started_at = clock_timestamp()
+         knows = excluded.knows, process = excluded.process, started_at = clock_timestamp()
        returning epoch, database_timeline() as timeline`,
-      [this.node, this.knows],
+      [this.node, this.knows, processId],
     );
     this.epoch = rows[0]!.epoch;
     this.timeline = rows[0]!.timeline;

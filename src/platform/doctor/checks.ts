@@ -1,5 +1,6 @@
 import type { Owner } from '@engine/owner-watch.js';
 import type { Replication } from '@platform/database/replication.js';
+import type { IdKind } from '@domain/ids.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 
 /** Asks the database within its time; each question is a transaction of its own. */
@@ -8,8 +9,12 @@ export type Ask = <R extends object>(text: string, values?: readonly unknown[]) 
 export type Seen = { readonly count: number; readonly examples?: readonly string[]; readonly more?: boolean; readonly detail?: string };
 /** `null`: what the check looks at is not there, so that nothing can be wrong with it. */
 export type Check = { readonly name: string; readonly advice: string; readonly absent?: string; readonly look: (ask: Ask, owners: Owners) => Promise<Seen | null> };
-/** Owners of work that did not show life for a whole lease. */
-export type Owners = { readonly lifeless: () => Promise<readonly Owner[]> };
+export type Owners = {
+  /** Owners of work that did not show life for a whole lease. */
+  readonly lifeless: () => Promise<readonly Owner[]>;
+  /** What stays as it is for a whole lease; less is a node between two of its connections. */
+  readonly lasting: (look: () => Promise<Seen | null>) => Promise<Seen | null>;
+};
 
 const limit = 10_000;
 /** Ready work that waits longer than this is waiting for a worker, and not for its turn. */
@@ -23,15 +28,14 @@ const hotTables = ['execution', 'execution_event', 'execution_call', 'execution_
 
 type Found = { readonly found: string; readonly examples: readonly string[] | null; readonly more?: boolean; readonly oldest_seconds?: number | null };
 
-const executions = (ids: readonly string[] | null): string[] => (ids ?? []).map((id) => toPublicId('execution', id));
 const age = (seconds: number): string => (seconds < 120 ? `${seconds.toFixed(1)} s` : seconds < 7_200 ? `${(seconds / 60).toFixed(0)} min` : `${(seconds / 3_600).toFixed(1)} h`);
 
-function seen([row]: readonly Found[]): Seen {
+function seen([row]: readonly Found[], kind: IdKind = 'execution'): Seen {
   if (!row) throw new Error('a check answered no row');
   const { oldest_seconds: seconds } = row;
   return {
     count: Number(row.found),
-    examples: executions(row.examples),
+    examples: (row.examples ?? []).map((id) => toPublicId(kind, id)),
     more: row.more ?? false,
     ...(seconds === null || seconds === undefined ? {} : { detail: `oldest ${age(seconds)}` }),
   };
@@ -42,6 +46,14 @@ async function ownedByLifeless(ask: Ask, owners: Owners): Promise<Seen> {
   const held = await Promise.all(all.map(async ({ owner, epoch }) => seen(await ask<Found>('select * from doctor_owned_by($1, $2)', [owner, epoch]))));
   const count = held.reduce((sum, each) => sum + each.count, 0);
   return { count, examples: held.flatMap(({ examples = [] }) => examples).slice(0, 5), ...(count > 0 ? { detail: `owners: ${all.map(({ owner }) => owner).join(', ')}` } : {}) };
+}
+
+/** Names of workflows and their versions are names in code. Where no worker lives, nobody knows any: old ready work says so. */
+async function unknownWorkflows(ask: Ask): Promise<Seen | null> {
+  const [workers] = await ask<{ live: boolean }>('select exists (select 1 from node n where node_lives(n.name)) as live');
+  if (!workers?.live) return null;
+  const rows = await ask<{ workflow: string; version: number; executions: string }>('select workflow, version, executions from unknown_workflows()');
+  return { count: rows.reduce((sum, { executions }) => sum + Number(executions), 0), examples: rows.slice(0, 5).map(({ workflow, version }) => `${workflow}:${version}`) };
 }
 
 function replicated([row]: readonly Replication[]): Seen {
@@ -70,7 +82,7 @@ export const ownedButUnknown = (strays: (() => Promise<readonly string[]>) | nul
   look: async () => {
     if (!strays) return null;
     const ids = await strays();
-    return { count: ids.length, examples: executions(ids.slice(0, 5)) };
+    return { count: ids.length, examples: ids.slice(0, 5).map((id) => toPublicId('execution', id)) };
   },
 });
 
@@ -97,9 +109,28 @@ export const checks: readonly Check[] = [
     look: async (ask) => seen(await ask<Found>('select * from doctor_ready($1, $2)', [limit, patienceSeconds])),
   },
   {
+    name: 'unknown-workflows',
+    advice:
+      'No running worker knows these workflows in these versions, and the work stays where it is: start a worker of a version that does, as before an update or after going back.',
+    absent: 'no worker runs that could know them',
+    look: (ask, owners) => owners.lasting(() => unknownWorkflows(ask)),
+  },
+  {
     name: 'unknown-calls',
     advice: 'Nobody knows whether these calls took effect outside: look there, then settle each with POST /v1/executions/<id>/decisions.',
     look: async (ask) => seen(await ask<Found>('select * from doctor_unknown($1)', [limit])),
+  },
+  {
+    name: 'unsettled-leases',
+    advice:
+      'Nobody knows whether these things outside are closed, and nobody else gets them: show each with node dist/src/cli.js lease <id>, look at the thing and close it, then run the same with --released-by <your name>. One whose close failed is tried again while its node lives: node dist/src/cli.js error <its error> says why it fails.',
+    look: async (ask) => seen(await ask<Found>('select * from doctor_leases($1)', [limit]), 'lease'),
+  },
+  {
+    name: 'leases-without-live-owner',
+    advice:
+      'The process that opened these things is gone: the next owner of the work marks them as unknown, or its driver proves that they are closed. If the count stays, start a worker, or settle each as an unknown one with node dist/src/cli.js lease <id> --released-by <your name>.',
+    look: (ask, owners) => owners.lasting(async () => seen(await ask<Found>('select * from doctor_abandoned_leases($1)', [limit]), 'lease')),
   },
   {
     name: 'events-without-position',

@@ -22,3 +22,13 @@ export async function lifelessOwners(ask: Ask, leaseMs: number): Promise<readonl
     await pause(Math.min(250, leaseMs / 10));
   }
 }
+
+/** What is found for a whole lease, looked at again and again: between two of its connections a healthy node looks like one that is gone. */
+export async function lasting<T extends { readonly count: number }>(look: () => Promise<T | null>, leaseMs: number): Promise<T | null> {
+  const startedAt = performance.now();
+  for (;;) {
+    const found = await look();
+    if (!found || found.count === 0 || performance.now() - startedAt >= leaseMs) return found;
+    await pause(Math.min(250, leaseMs / 10));
+  }
+}

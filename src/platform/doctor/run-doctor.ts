@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { checks, ownedButUnknown, type Ask, type Check, type Owners } from './checks.js';
 import type { Finding, Report } from './finding.js';
-import { lifelessOwners } from './owners.js';
+import { lasting, lifelessOwners } from './owners.js';
 
 export type DoctorSettings = {
   /** The worker's login, directly to the database. */
@@ -50,7 +50,7 @@ export async function runDoctor({ url, leaseMs, strays = null }: DoctorSettings)
   await client.connect();
   try {
     const ask = asker(client);
-    const owners: Owners = { lifeless: () => lifelessOwners(ask, leaseMs) };
+    const owners: Owners = { lifeless: () => lifelessOwners(ask, leaseMs), lasting: (see) => lasting(see, leaseMs) };
     const findings: Finding[] = [];
     for (const check of [ownedButUnknown(strays), ...checks]) findings.push(await look(check, ask, owners));
     return { at: new Date().toISOString(), findings };

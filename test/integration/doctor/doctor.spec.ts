@@ -8,6 +8,7 @@ import { openTestDatabase, type TestDatabase } from '@test/support/database.js';
 import { admit, newTenant, rowsOf, startEngine } from '@test/support/engine.js';
 import { eventually } from '@test/support/eventually.js';
 import { BusyHandler, BusySaga } from './busy-work.js';
+import { liveNode } from './live-node.js';
 
 const leaseMs = 600;
 const tenant = newTenant();
@@ -18,7 +19,11 @@ beforeAll(async () => {
   database = await openTestDatabase();
   superuser = new Pool({ connectionString: database.url });
 });
-afterEach(() => superuser.query('truncate execution, execution_event, execution_call, execution_signal, node, product_event_inbox, permit'));
+const alive: Awaited<ReturnType<typeof liveNode>>[] = [];
+afterEach(async () => {
+  for (const node of alive.splice(0)) await node.kill();
+  await superuser.query('truncate execution, execution_event, execution_call, execution_signal, node, product_event_inbox, permit, resource_lease');
+});
 afterAll(async () => {
   await superuser.end();
   await database.close();
@@ -160,6 +165,19 @@ const planted: readonly [check: string, fault: string, plant: () => Promise<stri
   ['permits-without-call', 'its call was given up and may run for ever', async () => plantPermit(await withCall('abandoned'), null)],
   ['permits-without-call', 'there is no such call', async () => plantPermit(await admit(database, tenant, 'limited'), null)],
   ['permits-without-call', 'its time was over long ago', async () => plantPermit(await withCall('abandoned'), '5 minutes')],
+  ['unsettled-leases', 'nobody knows whether its thing is closed', () => plantLease('unknown', 'ghost')],
+  ['unsettled-leases', 'its thing could not be closed', () => plantLease('close_failed', 'holder')],
+  ['leases-without-live-owner', 'the process that opened it is gone', () => plantLease('open', 'ghost')],
+  ['leases-without-live-owner', 'its node lives again in another process', () => plantLease('closing', 'holder', 'gen_random_uuid()')],
+  [
+    'unknown-workflows',
+    'no worker knows it in its version',
+    async () => {
+      alive.push(await liveNode(database, 'holder', ['older:1', 'newer:2']));
+      await admit(database, tenant, 'newer');
+      return 'newer:1';
+    },
+  ],
   [
     'dead-tuples',
     'autovacuum does not keep up',
@@ -179,6 +197,17 @@ const planted: readonly [check: string, fault: string, plant: () => Promise<stri
     },
   ],
 ];
+
+/** Of a node that lives or is gone; `process`: of another life of it. */
+async function plantLease(state: string, owner: string, process = `(select process from node where name = 'holder')`): Promise<string> {
+  alive.push(await liveNode(database, 'holder'));
+  const { rows } = await superuser.query<{ id: string }>(
+    `insert into resource_lease (id, organization_id, project_id, kind, resource, execution_id, owner, epoch, process, generation, state)
+     values ($1, $2, $3, 'thing', 'door', $1, $4, 1, ${process}, 1, $5) returning id`,
+    [uuidv7(), tenant.organizationId, tenant.projectId, owner, state],
+  );
+  return toPublicId('lease', rows[0]!.id);
+}
 
 const plantCall = (id: string, stateAndDecision: string) =>
   superuser.query(
@@ -269,6 +298,18 @@ test('a place in a limit that is used, queued for, freed or about to expire is n
   await superuser.query(`update permit set state = 'freed' where execution_id = $1`, [freed]);
   await plantPermit(await withCall('abandoned'), '-5 minutes');
   expect(faults(await look())).toEqual([]);
+});
+
+test('a thing that a living process holds is no fault, and neither is work that waits where no worker lives', async () => {
+  await admit(database, tenant, 'unclaimed');
+  expect(faults(await look())).toEqual([]);
+  await superuser.query('truncate execution');
+  for (const state of ['open', 'closing']) {
+    await plantLease(state, 'holder');
+    expect(faults(await look())).toEqual([]);
+    await superuser.query('truncate resource_lease');
+    await alive.pop()?.kill();
+  }
 });
 
 test('a question without an answer is told apart from a finding, and from a database that is not there', async () => {
