@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
-import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Attributes, type Context, type Span, type SpanContext, type Tracer } from '@opentelemetry/api';
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags, type Attributes, type Context, type Span, type SpanContext, type Tracer } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, NodeTracerProvider, RandomIdGenerator, type IdGenerator } from '@opentelemetry/sdk-trace-node';
@@ -16,14 +16,24 @@ const closingMs = 3_000;
 /** Of what runs now. One for the process: whoever asks has at most one flow of control. */
 const active = new AsyncLocalStorage<Span>();
 
+const named = (name: string, length: number): string => createHash('sha256').update(name).digest('hex').slice(0, length);
+
 /** The span of one owner, by a name that every node knows: the next owner links to it, whatever became of the process that held it. */
-const runSpanId = ({ id }: Head, generation: number): string => createHash('sha256').update(`${id}:${generation}`).digest('hex').slice(0, 16);
+const runSpanId = ({ id }: Head, generation: number): string => named(`${id}:${generation}`, 16);
+
+/** The trace of work that was admitted in none, as by a process that does not trace: all its owners have the same. */
+const ownTraceId = ({ id }: Head): string => named(id, 32);
 
 class ChosenIds implements IdGenerator {
   private readonly random = new RandomIdGenerator();
   /** Of the span that is started next, in the same turn. */
   next: string | null = null;
-  generateTraceId = (): string => this.random.generateTraceId();
+  nextTrace: string | null = null;
+  generateTraceId = (): string => {
+    const id = this.nextTrace ?? this.random.generateTraceId();
+    this.nextTrace = null;
+    return id;
+  };
   generateSpanId = (): string => {
     const id = this.next ?? this.random.generateSpanId();
     this.next = null;
@@ -107,8 +117,10 @@ function engineSpans(tracer: Tracer, ids: ChosenIds): EngineObserver {
       'openbot.stalls': head.stalls,
       ...(ready ? { 'openbot.ready.since': ready.since, 'openbot.ready.ms': ready.ms } : {}),
     };
-    const before = admitted && head.generation > 1 ? [{ context: { ...admitted, spanId: runSpanId(head, head.generation - 1) } }] : [];
+    const own = admitted ?? { traceId: ownTraceId(head), traceFlags: TraceFlags.SAMPLED, isRemote: true };
+    const before = head.generation > 1 ? [{ context: { ...own, spanId: runSpanId(head, head.generation - 1) } }] : [];
     ids.next = runSpanId(head, head.generation);
+    ids.nextTrace = admitted ? null : own.traceId;
     return tracer.startSpan(`run ${head.workflow}`, { kind: SpanKind.CONSUMER, attributes, links: before }, within(admitted));
   }
 

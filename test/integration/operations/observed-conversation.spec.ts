@@ -1,8 +1,9 @@
+import { fromPublicId } from '@platform/ids/typeid.js';
 import { PrivateServer } from '@platform/private/private-server.js';
 import type { TestApp } from '@test/support/app.js';
 import { eventually } from '@test/support/eventually.js';
-import { endOf, startChatApp, type ChatApp, type Person } from '../chats/chat-app.js';
-import { startSpanCollector, type ExportedSpan, type SpanCollector } from './span-collector.js';
+import { endOf, send, startChatApp, type ChatApp, type Person } from '../chats/chat-app.js';
+import { startSpanCollector, type ExportedSpan, type SpanCollector } from '@test/support/span-collector.js';
 
 /** Each in another place that must not leak: what a person says, what the model says, a tool's argument and result, credentials. */
 const marks = { said: 'marzipan-said', answered: 'marzipan-answered', argument: 'marzipan-argument', bot: 'marzipan-bot', key: 'sk-marzipan-key' } as const;
@@ -14,6 +15,7 @@ let collector: SpanCollector;
 let person: Person;
 let privateUrl: string;
 let page: string;
+let asked: string;
 let spans: ExportedSpan[];
 
 const attribute = (span: ExportedSpan | undefined, key: string) => {
@@ -45,6 +47,7 @@ beforeAll(async () => {
   });
   expect(answer.status).toBe(202);
   expect(await endOf(person, (await answer.json()) as Parameters<typeof endOf>[1])).toMatchObject({ response: { status: 'completed' } });
+  asked = JSON.stringify(app.provider.requests.map(({ headers, body }) => ({ headers, body })));
   privateUrl = `http://127.0.0.1:${observed.nest.get(PrivateServer, { strict: false }).port}`;
   page = await (await fetch(`${privateUrl}/metrics`)).text();
   spans = await eventually(
@@ -78,6 +81,28 @@ test('one trace leads from the request over the run and its phases to the outsid
   expect(collector.resources()[0]).toMatchObject({ 'service.name': 'openbot', 'service.instance.id': 'observed', 'service.version': expect.stringMatching(/^\d/) as string });
 });
 
+test('work that was admitted in no trace has one of its own, and each of its owners links to the one before', async () => {
+  const stranger = await app.person();
+  const bot = await app.bot(stranger);
+  const before = app.provider.requests.length;
+  app.provider.whenAsked(() => ({ text: ['hello'], ...(app.provider.requests.length === before + 1 ? { end: 'hold' as const } : {}) }));
+  const receipt = await send(stranger, bot, 'hello');
+  await app.provider.request(before + 1);
+  await app.outside.query(`update execution set owner = null, epoch = null, claim_id = null, runnable_at = '-infinity' where id = $1`, [
+    fromPublicId('execution', receipt.executionId),
+  ]);
+  expect(await endOf(stranger, receipt)).toMatchObject({ response: { status: 'completed' } });
+  const runs = await eventually(
+    () => collector.spans().filter((span) => span.name === 'run turn' && attribute(span, 'openbot.execution') === receipt.executionId),
+    (found) => found.length === 2,
+    15_000,
+  );
+  const [first, second] = runs.sort((a, b) => Number(attribute(a, 'openbot.generation')) - Number(attribute(b, 'openbot.generation')));
+  expect(first).toMatchObject({ traceId: expect.stringMatching(/^[0-9a-f]{32}$/) as string, links: [] });
+  expect(first?.parentSpanId || null).toBeNull();
+  expect(second).toMatchObject({ traceId: first?.traceId, links: [{ traceId: first?.traceId, spanId: first?.spanId }] });
+}, 30_000);
+
 test('a host that the operator named gets the trace of the call, and others get none', async () => {
   const [first] = app.provider.requests;
   const call = named('call model').find(({ traceId }) => traceId === remote.traceId);
@@ -97,7 +122,24 @@ test('a host that the operator named gets the trace of the call, and others get 
   }
 });
 
+/** Ids, names and numbers: no sentence, no object, nothing that somebody typed. */
+const harmless = /^[\w.:/-]{1,80}$/;
+const keys = new Set(
+  ['execution', 'workflow', 'generation', 'node', 'stalls', 'ready.since', 'ready.ms', 'phase', 'call.safety', 'call.step', 'call.attempt', 'call.outcome', 'commit', 'state', 'release', 'events', 'outcome'] // prettier-ignore
+    .map((key) => `openbot.${key}`)
+    .concat('http.request.method', 'http.route', 'http.response.status_code', 'error.type'),
+);
+
+test('every attribute of a span and of its events is a known one, and an id, a name or a number', () => {
+  const attributes = collector.spans().flatMap((span) => [span, ...span.events].flatMap((part) => part.attributes));
+  expect(attributes.length).toBeGreaterThan(100);
+  expect([...new Set(attributes.map(({ key }) => key))].filter((key) => !keys.has(key))).toEqual([]);
+  expect(attributes.flatMap(({ value }) => value.stringValue ?? []).filter((value) => !harmless.test(value))).toEqual([]);
+});
+
 test('no content is in the exported spans and in the metrics', () => {
+  // All of it went by: what is missing here could not leak.
+  for (const mark of [marks.said, marks.argument, marks.key]) expect(asked).toContain(mark);
   const everything = [...collector.bodies, page].join('\n');
   expect(everything.length).toBeGreaterThan(5_000);
   for (const mark of [...Object.values(marks), person.token, person.organizationId]) expect(everything).not.toContain(mark);
