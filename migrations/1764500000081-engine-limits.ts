@@ -147,17 +147,19 @@ begin
   end loop;
 end $$`;
 
-/** Lets the next in where a place is free: what freed it left its row as the note. Limits in order, no heads. */
+/** Lets the next in where a place is free: what freed it left its row as the note. Limits in order, no heads. Answers how many limits had one. */
 const grantPermits = `
-create function grant_permits() returns void language plpgsql security definer set search_path = pg_catalog, public as $$
-declare l record;
+create function grant_permits() returns int language plpgsql security definer set search_path = pg_catalog, public as $$
+declare l record; served int := 0;
 begin
   for l in select p.organization_id, p.limit_name from permit p where p.state = 'freed'
     union select p.organization_id, p.limit_name from permit p where p.expires_at <= clock_timestamp() and p.state = 'held' order by 1, 2
   loop
     perform 1 from call_limit c where c.organization_id = l.organization_id and c.name = l.limit_name for no key update;
     perform grant_places(l.organization_id, l.limit_name);
+    served := served + 1;
   end loop;
+  return served;
 end $$`;
 
 /** Wakes the work that was let in: counted on its head, so that an owner that is about to wait is refused. What is locked now is woken by the next. */

@@ -1657,19 +1657,21 @@ owner openbot_engine;
 grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.grant_permits()
- RETURNS void
+ RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'public'
 AS $function$
-declare l record;
+declare l record; served int := 0;
 begin
   for l in select p.organization_id, p.limit_name from permit p where p.state = 'freed'
     union select p.organization_id, p.limit_name from permit p where p.expires_at <= clock_timestamp() and p.state = 'held' order by 1, 2
   loop
     perform 1 from call_limit c where c.organization_id = l.organization_id and c.name = l.limit_name for no key update;
     perform grant_places(l.organization_id, l.limit_name);
+    served := served + 1;
   end loop;
+  return served;
 end $function$
 
 owner openbot_engine;

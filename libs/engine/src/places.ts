@@ -30,8 +30,8 @@ export class Places {
     while (this.again) {
       this.again = false;
       try {
-        await pool.query({ name: 'openbot_grant_permits', text: 'select grant_permits()' });
-        reach('permit:granted');
+        const { rows: limits } = await pool.query<{ served: number }>({ name: 'openbot_grant_permits', text: 'select grant_permits() as served' });
+        if (limits[0]!.served > 0) reach('permit:granted');
         const { rows } = await pool.query<{ id: string }>({ name: 'openbot_wake_permitted', text: 'select id from wake_permitted() as id' });
         if (rows.length > 0) woken(rows.map(({ id }) => id));
       } catch (error) {

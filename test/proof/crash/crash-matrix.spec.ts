@@ -1,33 +1,12 @@
 import { Lane, type Cell, type Outcome } from './lane.js';
 import { openMatrixScenario } from './matrix-scenario.js';
-import { cellsOf, nameOf, printTable, type Points } from './matrix-table.js';
+import { workPoints } from './matrix-points.js';
+import { cellsOf, nameOf, printTable } from './matrix-table.js';
 import { callOfStep } from './matrix-work.js';
 import { startOutside, type Outside } from './outside.js';
 import { withDecision, type Portrait } from './portrait.js';
 
-/** Every named point that the work passes, and at which time it is armed: for a call, once for each kind of call. */
-const points: Points = [
-  { point: 'commit:applied', times: [1, 2, 4, 6, 8] },
-  { point: 'call:intent', times: [1, 2] },
-  { point: 'call:sending', times: [1, 2, 3, 4] },
-  { point: 'call:before-send', times: [1, 2, 3, 4] },
-  { point: 'text:flushed', times: [1, 2, 3] },
-  { point: 'call:result-known', times: [1, 2, 3, 4] },
-  { point: 'phase:ended:CallPhase', times: [1, 2, 3, 4] },
-  { point: 'phase:ended:DecidePhase', times: [1] },
-  { point: 'phase:saved', times: [1, 3] },
-  { point: 'permit:taken', times: [1] },
-  { point: 'lease:registered', times: [1] },
-  { point: 'lease:opened', times: [1] },
-  { point: 'lease:closing', times: [1] },
-  { point: 'lease:closed', times: [1] },
-  { point: 'child:admitted', times: [1] },
-  { point: 'child:end-before', times: [1] },
-  { point: 'child:end-after', times: [1] },
-  { point: 'end:before', times: [1] },
-  { point: 'end:after', times: [1] },
-];
-const cells = cellsOf(points);
+const cells = cellsOf(workPoints);
 const laneCount = 2;
 const callName = ({ step, name }: { readonly step: number; readonly name: string }): string => `${step}:${name}`;
 

@@ -31,6 +31,8 @@ export type Scenario<Portrait> = {
   startWorker(options: { readonly node: string; readonly leaseMs: number; readonly armed: string }): Promise<Worker>;
   /** Hands in new work; answers its id. */
   admit(): Promise<string>;
+  /** What happens to the work from outside, whenever somebody looks. */
+  interfere?(head: Head): Promise<void>;
   /** Gives the work what it waits for, once. */
   feed(head: Head, hints: boolean): Promise<void>;
   /** A person settles every unknown call of the work. */
@@ -43,6 +45,8 @@ const leaseMs = 1_500;
 /** A node beats three times in a lease: by then, one that stood still has been seen not to beat for longer than that. */
 const beatsPastLease = 5;
 const patienceMs = 30_000;
+/** What a stopped process holds in an open transaction nobody takes over: the fence in that transaction is its right, and it ends with it. */
+const isInTransaction = (point: string): boolean => point.endsWith('locked');
 
 /** Two processes that are both ready for the work. Whoever gets to the armed point first is disturbed. */
 export class Lane<Portrait> {
@@ -98,7 +102,7 @@ export class Lane<Portrait> {
     const open = await this.openCalls(id);
     const hints = cell.disturbance !== 'lost wake';
     // Answered at once: the fresh process comes while the other takes over.
-    const { replaced } = await this.disturb(cell.disturbance, victim, () => this.advance(id, hints));
+    const { replaced } = await this.disturb(cell, victim, () => this.advance(id, hints));
     const unknown: Decided[] = [];
     for (;;) {
       const isSettled = ({ state, owner }: Head): boolean => hasEnded(state) || (state === 'outcome_unknown' && owner === null);
@@ -127,6 +131,7 @@ export class Lane<Portrait> {
   private async advance(id: string, hints: boolean): Promise<Head> {
     const [head] = await rowsOf<Head>(this.scenario.superuser, 'select id, state, owner, ended_at from execution where id = $1', [id]);
     if (!head) throw new Error('the execution is gone');
+    await this.scenario.interfere?.(head);
     if (head.state === 'waiting' && head.owner === null) await this.scenario.feed(head, hints);
     return head;
   }
@@ -160,12 +165,12 @@ export class Lane<Portrait> {
     );
   }
 
-  private async disturb(disturbance: Disturbance, victim: Worker, advance: () => Promise<Head>): Promise<{ readonly replaced: Promise<unknown> }> {
+  private async disturb({ point, disturbance }: Cell, victim: Worker, advance: () => Promise<Head>): Promise<{ readonly replaced: Promise<unknown> }> {
     if (disturbance === 'kill -9') {
       this.workers = this.workers.filter((worker) => worker !== victim);
       return { replaced: Promise.all([victim.close(), this.startWorker()]) };
     }
-    if (disturbance === 'SIGSTOP') await this.outlast(victim, advance);
+    if (disturbance === 'SIGSTOP') await this.outlast(victim, advance, isInTransaction(point));
     if (disturbance === 'cut') victim.cut();
     if (disturbance === 'lost wake') for (const worker of this.workers) worker.loseWake();
     victim.kill('SIGCONT');
@@ -173,12 +178,12 @@ export class Lane<Portrait> {
   }
 
   /** Until the other has seen a whole lease without a beat of the victim, and has taken over what the victim held. Then the victim wakes, and comes back with a new epoch. */
-  private async outlast(victim: Worker, advance: () => Promise<Head>): Promise<void> {
+  private async outlast(victim: Worker, advance: () => Promise<Head>, holdsHead: boolean): Promise<void> {
     const other = this.workers.find((worker) => worker !== victim) as Worker;
     const nodeOf = async (node: string) => (await rowsOf<{ beat: string; epoch: string }>(this.scenario.superuser, 'select beat, epoch from node where name = $1', [node]))[0];
     const [before, epoch] = [Number((await nodeOf(other.node))?.beat), (await nodeOf(victim.node))?.epoch];
     await eventually(async () => Number((await nodeOf(other.node))?.beat), (beat) => beat >= before + beatsPastLease, patienceMs); // prettier-ignore
-    await eventually(advance, ({ owner }) => owner !== victim.node, patienceMs);
+    if (!holdsHead) await eventually(advance, ({ owner }) => owner !== victim.node, patienceMs);
     victim.kill('SIGCONT');
     await eventually(async () => (await nodeOf(victim.node))?.epoch, (now) => now !== undefined && now !== epoch, patienceMs); // prettier-ignore
   }

@@ -5,6 +5,7 @@ import { debugPoint } from '@platform/engine/debug-point.js';
 import { NotifyWake } from '@platform/wake/notify-wake.js';
 import { startEngine } from '@test/support/engine.js';
 import { matrixParts } from './matrix-work.js';
+import { troubleParts } from './trouble-work.js';
 
 export type ProcessOptions = { readonly url: string; readonly apiUrl: string; readonly workerUrl: string; readonly node: string; readonly leaseMs: number; readonly armed: string };
 
@@ -15,7 +16,7 @@ async function main({ url, apiUrl, workerUrl, node, leaseMs, armed }: ProcessOpt
   const wake = new NotifyWake({ url: workerUrl, testMs: 500, answerMs: 1_000 });
   wake.onModuleInit();
   const database = { url, apiUrl, workerUrl, api, worker, close: () => Promise.resolve() };
-  await startEngine(database, matrixParts, { node, leaseMs, wake, reach: debugPoint(`file:${armed}`) });
+  await startEngine(database, [...matrixParts, ...troubleParts], { node, leaseMs, wake, reach: debugPoint(`file:${armed}`) });
   process.send?.('started');
 }
 

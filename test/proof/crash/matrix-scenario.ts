@@ -1,24 +1,55 @@
 import { Pool } from 'pg';
+import { v7 as uuidv7 } from 'uuid';
 import { ok } from '@domain/result.js';
 import { transact } from '@platform/database/transact.js';
 import { NotifyWake } from '@platform/wake/notify-wake.js';
 import { openTestDatabase } from '@test/support/database.js';
 import { admit, newTenant, rowsOf, sealingOf, signal } from '@test/support/engine.js';
+import { eventually } from '@test/support/eventually.js';
 import { createProbeFeature, newProbe } from '../../integration/engine/probe-feature.js';
 import type { Call, Decided, Scenario } from './lane.js';
 import { goOn, matrixWorkflow, type MatrixCursor } from './matrix-work.js';
 import { answerTo, type Outside } from './outside.js';
 import { portraitOf, type Portrait } from './portrait.js';
+import { lateStep, troubleWorkflow, type TroubleCursor } from './trouble-work.js';
 import { startEngineWorker } from './worker.js';
 
-/** The engine with a workflow of the matrix's own, on a database of its own. */
-export async function openMatrixScenario(outside: Outside): Promise<Scenario<Portrait>> {
+type Work = { readonly workflow: string; readonly cursor: object };
+
+/** Calls of every kind; a person sends the signal that it waits for, and settles what is unknown. */
+export const openMatrixScenario = (outside: Outside): Promise<Scenario<Portrait>> =>
+  openScenario(outside, { workflow: matrixWorkflow.workflow, cursor: { done: 0, outside: outside.url } satisfies MatrixCursor });
+
+/** Work with trouble of its own: a node takes it for a dead one's while its letter is outside, and the late answer settles the letter without a person. */
+export async function openTroubleScenario(outside: Outside): Promise<Scenario<Portrait>> {
+  const cursor: TroubleCursor = { done: 0, ended: 0, outside: outside.url };
+  const scenario = await openScenario(outside, { workflow: troubleWorkflow.workflow, cursor });
+  const taken = new Set<string>();
+  const takeOver = `select release_executions(x.owner, x.epoch, array(select o.claim_id from execution o where o.owner = x.owner and o.id <> x.id), 1)
+    from execution x join execution_call c on c.execution_id = x.id and c.step = $2 and c.state = 'sending' where x.id = $1 and x.owner is not null`;
+  return {
+    ...scenario,
+    interfere: async ({ id }) => {
+      if (taken.has(id) || !outside.requestsOf(id).some(({ step }) => step === lateStep)) return;
+      if ((await rowsOf(scenario.superuser, takeOver, [id, lateStep])).length > 0) taken.add(id);
+    },
+    feed: () => Promise.resolve(),
+    decide: async (id) => {
+      await eventually(async () => (await rowsOf(scenario.superuser, `select 1 from execution_call where execution_id = $1 and state = 'unknown'`, [id])).length === 0);
+      return [];
+    },
+  };
+}
+
+/** The engine with the matrix's workflows, on a database of its own. */
+async function openScenario(outside: Outside, { workflow, cursor }: Work): Promise<Scenario<Portrait>> {
   const database = await openTestDatabase(4);
   const superuser = new Pool({ connectionString: database.url, max: 4 });
   await createProbeFeature(superuser);
   const wake = new NotifyWake({ url: database.apiUrl });
   wake.onModuleInit();
   const tenant = newTenant();
+  const memberId = uuidv7();
   const sealing = sealingOf(database);
   const fed = new Set<string>();
 
@@ -49,15 +80,19 @@ export async function openMatrixScenario(outside: Outside): Promise<Scenario<Por
     superuser,
     startWorker: (options) => startEngineWorker(database, options),
     admit: async () => {
-      const cursor: MatrixCursor = { done: 0, outside: outside.url };
-      const id = await admit(database, tenant, matrixWorkflow.workflow, cursor, { subjectId: await newProbe(superuser, tenant) });
+      const id = await admit(database, tenant, workflow, cursor, { subjectId: await newProbe(superuser, tenant), memberId });
       wake.publish([id]);
       return id;
     },
     feed: async ({ id }, hints) => {
       if (fed.has(id)) return;
+      // A process that stands in a transaction holds the head until it goes on or its connection ends.
+      const sent = await signal(database, tenant, id, goOn).then(
+        () => true,
+        () => false,
+      );
+      if (!sent) return;
       fed.add(id);
-      await signal(database, tenant, id, goOn);
       if (hints) wake.publish([id]);
     },
     decide,

@@ -24,7 +24,7 @@ export const goOn = 'go-on';
 const decidingStep = 5;
 const lastRow = 6;
 
-const usage: CallUsage = {
+export const usage: CallUsage = {
   provider: 'outside',
   model: 'outside',
   source: 'proof',
@@ -38,7 +38,7 @@ const usage: CallUsage = {
 };
 const lostUsage: CallUsage = { ...usage, status: 'unknown', inputTokens: null, outputTokens: null };
 
-type Answer = { readonly said: string };
+export type Answer = { readonly said: string };
 
 export class CallPhase {
   constructor(
@@ -47,7 +47,7 @@ export class CallPhase {
   ) {}
 }
 
-const ask = async <T>(outside: string, body: object, signal: AbortSignal): Promise<T> =>
+export const askOutside = async <T>(outside: string, body: object, signal: AbortSignal): Promise<T> =>
   (await (await fetch(outside, { method: 'POST', body: JSON.stringify(body), signal })).json()) as T;
 
 /** A thing that is gone with its process. */
@@ -63,10 +63,10 @@ export class CallHandler implements ICommandHandler<CallPhase> {
       const held = await run.scope.lease({ kind: 'session', name: id }, session);
       if (!held.ok) throw new Error(`the session is ${held.failure.state}`);
     }
-    const reconcile = ({ providerKey, signal }: SendContext): Promise<Reconciled<Answer>> => ask(cursor.outside, { asks: providerKey, execution: id, step, name }, signal);
+    const reconcile = ({ providerKey, signal }: SendContext): Promise<Reconciled<Answer>> => askOutside(cursor.outside, { asks: providerKey, execution: id, step, name }, signal);
     const spec = { step, name, kind: 'proof', usage: () => usage, lostUsage, ...call, ...(call.safety === 'reconcilable' ? { reconcile } : {}) };
     const outcome = await run.call<Answer>(spec, async ({ attempt, providerKey, signal }) => {
-      const answer = ask<Answer>(cursor.outside, { execution: id, step, name, attempt, key: providerKey }, signal);
+      const answer = askOutside<Answer>(cursor.outside, { execution: id, step, name, attempt, key: providerKey }, signal);
       run.emit({ _tag: 'Reasoning', step, attempt, delta: 'one ' }, { _tag: 'Reasoning', step, attempt, delta: 'two' });
       return answer;
     });
@@ -121,7 +121,7 @@ export class ChildHandler implements ICommandHandler<ChildPhase> {
   async execute({ run }: ChildPhase) {
     const { cursor, id } = run.execution;
     const request = { execution: id, step: 1, name: 'read', attempt: 1, key: '' };
-    const outcome = await run.call({ step: 1, name: 'read', kind: 'proof', safety: 'repeatable' }, ({ signal }) => ask<Answer>(cursor.outside, request, signal));
+    const outcome = await run.call({ step: 1, name: 'read', kind: 'proof', safety: 'repeatable' }, ({ signal }) => askOutside<Answer>(cursor.outside, request, signal));
     if (outcome.kind !== 'result') throw new Error(`the child's call came back as ${outcome.kind}`);
     run.finish({ ...cursor, done: 1 });
   }

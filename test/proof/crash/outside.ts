@@ -1,7 +1,15 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-export type Request = { readonly execution: string; readonly step: number; readonly name: string; readonly attempt: number; readonly key: string };
+export type Request = {
+  readonly execution: string;
+  readonly step: number;
+  readonly name: string;
+  readonly attempt: number;
+  readonly key: string;
+  /** The work whose limit it stands in. */
+  readonly crowd?: string;
+};
 
 /** The world outside: it writes down every request, and what each brought about. */
 export type Outside = {
@@ -10,6 +18,8 @@ export type Outside = {
   requestsOf(execution: string): readonly Request[];
   /** What was brought about, by step and name: a read nothing, a charge once for its key, a letter or an order for each request. */
   effectsOf(execution: string): Readonly<Record<string, number>>;
+  /** How many requests of one limit were here at once, at most. */
+  crowdOf(execution: string): number;
   close(): Promise<void>;
 };
 
@@ -25,8 +35,20 @@ async function readJson(request: IncomingMessage): Promise<Request | Question> {
 /** The same for every attempt, so that a repeated request changes nothing that is stored. */
 export const answerTo = ({ step, name }: Pick<Request, 'step' | 'name'>): { said: string } => ({ said: `${name} ${step} is done` });
 
+/** The answer to a parcel is lost on its way, whoever sends it; the one to a late letter comes when its sender has lost the work. */
+const isLost = ({ name }: Request): boolean => name === 'parcel';
+const isLate = ({ name }: Request): boolean => name === 'late-letter';
+const lateBy = 4;
+
 export async function startOutside(answersAfterMs: number): Promise<Outside> {
   const requests: Request[] = [];
+  const here = new Map<string, number>();
+  const crowds = new Map<string, number>();
+  const count = (crowd: string | undefined, by: 1 | -1): void => {
+    if (crowd === undefined) return;
+    here.set(crowd, (here.get(crowd) ?? 0) + by);
+    crowds.set(crowd, Math.max(crowds.get(crowd) ?? 0, here.get(crowd) ?? 0));
+  };
   const server = createServer((incoming, response) => {
     incoming.on('error', () => undefined);
     void (async () => {
@@ -37,7 +59,13 @@ export async function startOutside(answersAfterMs: number): Promise<Outside> {
         return answer(isDone ? { kind: 'done', result: answerTo(request) } : { kind: 'not-done' });
       }
       requests.push(request);
-      setTimeout(() => answer(answerTo(request)), answersAfterMs);
+      count(request.crowd, 1);
+      const settle = (): void => {
+        count(request.crowd, -1);
+        if (isLost(request)) response.destroy();
+        else answer(answerTo(request));
+      };
+      setTimeout(settle, isLate(request) ? answersAfterMs * lateBy : answersAfterMs);
     })().catch(() => response.destroy());
   });
   // Else it ends an idle connection in the instant of the next request on it, and a call fails that no cell asked to fail.
@@ -47,6 +75,7 @@ export async function startOutside(answersAfterMs: number): Promise<Outside> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requestsOf,
+    crowdOf: (execution) => crowds.get(execution) ?? 0,
     effectsOf: (execution) => {
       const effects: Record<string, number> = {};
       const charged = new Set<string>();

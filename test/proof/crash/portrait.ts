@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import type { Sealing } from '@engine/sealing.js';
 import { logOf, rowsOf } from '@test/support/engine.js';
+import { eventually } from '@test/support/eventually.js';
 import type { Outside } from './outside.js';
 
 /** What is left of one execution when it is over: everything that a disturbance must not change, and nothing that it may. */
@@ -16,12 +17,18 @@ export type Portrait = {
   readonly children: readonly string[];
   /** What is left open of what it held. */
   readonly leases: number;
+  /** What the feed of the project told of the work and of what is below it. */
+  readonly feed: readonly string[];
+  /** Each unknown outcome was told too, and once. */
+  readonly told: boolean;
   /** Latest attempts. */
   readonly calls: readonly string[];
   /** By call. An attempt that reached the outside before its process was paused is billed beside the one that followed it, and nothing else is. */
   readonly usage: readonly string[];
   readonly overbilled: boolean;
   readonly effects: Readonly<Record<string, number>>;
+  /** The most of the work below it that were outside at once. */
+  readonly crowd: number;
   readonly gapless: boolean;
 };
 
@@ -33,6 +40,21 @@ const waitingOnce = (states: readonly string[]): string[] =>
     .join(' ')
     .replace(/(waiting running )+/g, 'waiting running ')
     .split(' ');
+
+const unknown = 'execution.outcome_unknown';
+
+/** Numbered and complete: nothing of it is left in the inbox. Positions are the project's, without a gap. */
+async function feedOf(superuser: Pool, id: string): Promise<readonly string[]> {
+  const family = '(select x.id from execution x where x.id = $1 or x.parent_id = $1)';
+  await eventually(async () => (await rowsOf(superuser, `select 1 from product_event_inbox i where i.aggregate_id in ${family}`, [id])).length === 0);
+  const [project] = await rowsOf<{ gapless: boolean }>(
+    superuser,
+    `select count(*) = coalesce(max(e.position), 0) as gapless from product_event e where e.project_id = (select x.project_id from execution x where x.id = $1)`,
+    [id],
+  );
+  const told = await rowsOf<{ type: string }>(superuser, `select e.type from product_event e where e.aggregate_id in ${family}`, [id]);
+  return [...told.map(({ type }) => type), ...(project?.gapless ? [] : ['a gap'])];
+}
 
 export async function portraitOf({ superuser, sealing, organizationId, outside }: Studio, id: string): Promise<Portrait> {
   const [head] = await rowsOf(superuser, 'select state, cursor, sequence from execution where id = $1', [id]);
@@ -52,9 +74,10 @@ export async function portraitOf({ superuser, sealing, organizationId, outside }
   ]);
   const children = await rowsOf<{ child: string }>(
     superuser,
-    `select x.state || ' ' || (select string_agg(number::text, ',') from probe_row r where r.execution_id = x.id) as child from execution x where x.parent_id = $1`,
+    `select concat_ws(' ', x.state, (select string_agg(number::text, ',') from probe_row r where r.execution_id = x.id)) as child from execution x where x.parent_id = $1`,
     [id],
   );
+  const feed = await feedOf(superuser, id);
   const leases = await rowsOf(superuser, `select 1 from resource_lease where execution_id = $1 and state <> 'closed'`, [id]);
   const latest = new Map(calls.map(({ step, attempt }) => [step, attempt]));
   const texts: Record<number, string> = {};
@@ -70,12 +93,15 @@ export async function portraitOf({ superuser, sealing, organizationId, outside }
     texts,
     words,
     rows: rows.map(({ number }) => number),
-    children: children.map(({ child }) => child),
+    children: children.map(({ child }) => child).sort(),
+    feed: feed.filter((told) => told !== unknown).sort(),
+    told: feed.filter((told) => told === unknown).length === log.filter((event) => event._tag === 'State' && event.state === 'outcome_unknown').length,
     leases: leases.length,
     calls: calls.map(({ call }) => call),
     usage: [...new Set(usage.map(({ entry }) => entry))],
     overbilled: usage.length > outside.requestsOf(id).length,
     effects: outside.effectsOf(id),
+    crowd: outside.crowdOf(id),
     gapless: log.every(({ sequence }, index) => sequence === index + 1) && head?.['sequence'] === log.length,
   };
 }

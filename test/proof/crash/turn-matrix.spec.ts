@@ -1,21 +1,9 @@
 import { Lane, type Cell, type Outcome } from './lane.js';
-import { cellsOf, nameOf, printTable, type Points } from './matrix-table.js';
+import { turnPoints } from './matrix-points.js';
+import { cellsOf, nameOf, printTable } from './matrix-table.js';
 import { openTurnScenario, type TurnPortrait } from './turn-scenario.js';
 
-const points: Points = [
-  { point: 'commit:applied', times: [1, 2, 4] },
-  { point: 'call:sending', times: [1, 2] },
-  { point: 'call:before-send', times: [1, 2] },
-  { point: 'text:flushed', times: [1] },
-  { point: 'call:result-known', times: [1, 2] },
-  { point: 'phase:ended:PrepareTurn', times: [1] },
-  { point: 'phase:ended:ModelStep', times: [1, 2] },
-  { point: 'phase:ended:ToolStep', times: [1, 2] },
-  { point: 'phase:saved', times: [1, 2, 3] },
-  { point: 'end:before', times: [1] },
-  { point: 'end:after', times: [1] },
-];
-const cells = cellsOf(points);
+const cells = cellsOf(turnPoints);
 
 describe('a turn of the built program that is disturbed at a named point', () => {
   const outcomes = new Map<Cell, Outcome<TurnPortrait> | Error>();
