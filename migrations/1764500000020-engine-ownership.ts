@@ -27,11 +27,11 @@ begin
     case when x.deadline is not null or x.budget_ms is not null then work_expiry(x) end;
 end $$`;
 
-/** When the next timer is due, and whether stalled work is ready that wants a node for itself. */
+/** Whether work is ready, when the next timer is due, and whether stalled work is ready that wants a node for itself. */
 const nextReady = `
-create function next_ready(p_known text[]) returns table (ready_in_ms double precision, stalled_ready boolean) language plpgsql stable security definer set search_path = pg_catalog, public as $$
+create function next_ready(p_known text[]) returns table (ready boolean, ready_in_ms double precision, stalled_ready boolean) language plpgsql stable security definer set search_path = pg_catalog, public as $$
 begin
-  return query select extract(epoch from min(x.runnable_at) filter (where x.runnable_at > '-infinity') - clock_timestamp())::double precision * 1000,
+  return query select coalesce(bool_or(x.runnable_at <= clock_timestamp()), false), extract(epoch from min(x.runnable_at) filter (where x.runnable_at > '-infinity') - clock_timestamp())::double precision * 1000,
     coalesce(bool_or(x.stalls >= 3 and x.runnable_at <= clock_timestamp()), false)
   from (select y.runnable_at, y.stalls from execution y where y.runnable_at is not null and y.owner is null and y.workflow || ':' || y.workflow_version = any (p_known)
     order by y.runnable_at limit 50) x;

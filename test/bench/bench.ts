@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { ContestantProcess } from './contestants/process.js';
+import { measureIdle } from './idle.js';
 import { measureKills } from './kills.js';
 import { cases, measureCase, type Effort } from './no-op.js';
 import { measureReaders } from './readers.js';
@@ -21,7 +22,7 @@ const modules = {
   restate: join(peers, 'restate.cjs'),
   'graphile-worker': join(peers, 'graphile-worker.cjs'),
 };
-const parts = ['turns', 'kills', 'readers', 'process'];
+const parts = ['turns', 'kills', 'readers', 'process', 'idle'];
 const wants = (part: string): boolean => !only || only === part;
 
 async function main(): Promise<void> {
@@ -33,6 +34,7 @@ async function main(): Promise<void> {
     if (wants('kills')) lines.push(...(await measureKills(await server.createDatabase('kills'), quick ? 1 : 5)));
     if (wants('readers')) lines.push(...(await measureReaders(await server.createDatabase('readers'), quick ? 5_000 : 20_000)));
     if (wants('process')) say(`\n${await measureProcess(quick ? 1 : 5)}`);
+    if (wants('idle')) say(`\n${await measureIdle(await server.createDatabase('idle'), quick ? 60_000 : 180_000)}`);
   } finally {
     await server.stop();
   }

@@ -1841,6 +1841,24 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_worker;
 
+CREATE OR REPLACE FUNCTION public.look_around()
+ RETURNS TABLE(owners jsonb, nodes jsonb, events boolean, places boolean)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  return query select
+    (select coalesce(jsonb_agg(jsonb_build_object('owner', o.owner, 'epoch', o.epoch::text)), '[]') from list_owners() o),
+    (select coalesce(jsonb_agg(jsonb_build_object('name', n.name, 'epoch', n.epoch::text, 'beat', n.beat::text)), '[]') from node n),
+    exists (select 1 from product_event_inbox),
+    exists (select 1 from permit p where p.state = 'freed') or exists (select 1 from permit p where p.state = 'held' and not p.woken)
+      or exists (select 1 from permit p where p.expires_at <= clock_timestamp() and p.state = 'held');
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.lose_leases(p_id uuid, p_generation integer)
  RETURNS void
  LANGUAGE plpgsql
@@ -1884,13 +1902,13 @@ owner openbot_owner;
 grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.next_ready(p_known text[])
- RETURNS TABLE(ready_in_ms double precision, stalled_ready boolean)
+ RETURNS TABLE(ready boolean, ready_in_ms double precision, stalled_ready boolean)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'public'
 AS $function$
 begin
-  return query select extract(epoch from min(x.runnable_at) filter (where x.runnable_at > '-infinity') - clock_timestamp())::double precision * 1000,
+  return query select coalesce(bool_or(x.runnable_at <= clock_timestamp()), false), extract(epoch from min(x.runnable_at) filter (where x.runnable_at > '-infinity') - clock_timestamp())::double precision * 1000,
     coalesce(bool_or(x.stalls >= 3 and x.runnable_at <= clock_timestamp()), false)
   from (select y.runnable_at, y.stalls from execution y where y.runnable_at is not null and y.owner is null and y.workflow || ':' || y.workflow_version = any (p_known)
     order by y.runnable_at limit 50) x;

@@ -7,6 +7,7 @@ const claimStatement = {
 };
 const stalledPatienceMs = 5_000;
 
+type NextReady = { readonly ready: boolean; readonly ready_in_ms: number | null; readonly stalled_ready: boolean };
 export type Ready = { readonly claimed: readonly Claimed[]; readonly nextInMs: number | null };
 
 /**
@@ -25,22 +26,32 @@ export class Claimer {
     private readonly answerMs: number,
   ) {}
 
-  /** Claims up to `slots`; `running` claims are in progress, `stalls` says of one whether it has committed nothing yet. */
-  async claim(slots: number, running: number, stalls: (claimId: string) => boolean): Promise<Ready> {
+  /**
+   * Claims up to `slots`; `running` claims are in progress, `stalls` says of one whether it has committed nothing yet. Who is `idle`, because nothing was
+   * there and nobody said that something is, reads before it claims: one statement instead of two.
+   */
+  async claim(slots: number, running: number, stalls: (claimId: string) => boolean, idle = false): Promise<Ready> {
     if (this.aloneClaim !== null) {
       if (stalls(this.aloneClaim)) return { claimed: [], nextInMs: null };
       this.aloneClaim = null;
     }
     if (this.aloneSince !== null) return this.claimAlone(running);
+    const next = idle ? await this.nextReady() : null;
+    if (next && !next.ready) return { claimed: [], nextInMs: next.ready_in_ms };
+    return this.claimReady(slots);
+  }
+
+  private async claimReady(slots: number): Promise<Ready> {
     const claimed = slots > 0 ? await this.ask(slots, false) : [];
     if (claimed.length > 0) return { claimed, nextInMs: null };
-    const { rows } = await this.pool.query<{ ready_in_ms: number | null; stalled_ready: boolean }>({
-      name: 'openbot_next_ready',
-      text: 'select * from next_ready($1)',
-      values: [this.known],
-    });
-    if (rows[0]?.stalled_ready) this.aloneSince = performance.now();
-    return { claimed, nextInMs: rows[0]?.stalled_ready ? 0 : (rows[0]?.ready_in_ms ?? null) };
+    const next = await this.nextReady();
+    if (next.stalled_ready) this.aloneSince = performance.now();
+    return { claimed, nextInMs: next.stalled_ready ? 0 : next.ready_in_ms };
+  }
+
+  private async nextReady(): Promise<NextReady> {
+    const { rows } = await this.pool.query<NextReady>({ name: 'openbot_next_ready', text: 'select * from next_ready($1)', values: [this.known] });
+    return rows[0]!;
   }
 
   private async claimAlone(running: number): Promise<Ready> {

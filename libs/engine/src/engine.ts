@@ -165,6 +165,7 @@ export class Engine {
         leases: this.leases,
         processLeaves: this.leaving.signal,
         places: this.places,
+        eventsSeen: (waits) => this.sequencer.seen(waits),
         timeLeft: (head) => this.timeLeft(head),
         report: host.report,
       },

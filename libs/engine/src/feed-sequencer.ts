@@ -26,12 +26,22 @@ export class FeedSequencer {
   private running: Promise<void> | null = null;
   private lastRunAt = -minIntervalMs;
   private sweep: NodeJS.Timeout | null = null;
+  /** When somebody else last looked into the inbox. */
+  private seenAt = -Infinity;
 
   constructor(private readonly deps: SequencerDeps) {}
 
   start(): void {
-    this.sweep ??= setInterval(() => this.look(), sweepMs).unref();
+    this.sweep ??= setInterval(() => {
+      if (performance.now() - this.seenAt > 1.5 * sweepMs) this.look();
+    }, sweepMs).unref();
     this.look();
+  }
+
+  /** A node in office looks around once a second anyway: while it says what lies in the inbox, no sweep of its own is needed. */
+  seen(waits: boolean): void {
+    this.seenAt = performance.now();
+    if (waits) this.look();
   }
 
   /** Something that a feed tells may have been committed. */

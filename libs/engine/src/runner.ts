@@ -20,10 +20,13 @@ export type RunnerDeps = Omit<FiberDeps, 'isDraining'> & {
   readonly known: readonly string[];
   readonly sealing: Sealing;
   readonly places?: Pick<Places, 'serve'>;
+  /** Whether product events wait for their positions, each time that this was looked at. */
+  readonly eventsSeen?: (wait: boolean) => void;
   /** Faults of the loops themselves: reported, never fatal. */
   readonly report: (cause: unknown, category: string) => void;
 };
 
+type Around = { readonly owners: readonly Owner[]; readonly nodes: readonly NodeBeat[]; readonly events: boolean; readonly places: boolean };
 type Owned = { readonly id: string; readonly claim_id: string; readonly state: string };
 
 const busyPollMs = 50;
@@ -143,18 +146,19 @@ export class Runner {
   private async claimLoop(): Promise<void> {
     while (!this.stopped) {
       let nextInMs: number | null = null;
+      const idle = !this.poked && this.pollMs === idlePollMs;
       this.poked = false;
       if (this.orphansDue) await this.releaseOrphans();
-      if (!this.draining) nextInMs = await this.claimOnce();
+      if (!this.draining) nextInMs = await this.claimOnce(idle);
       if (nextInMs !== 0) await this.nap(nextInMs);
     }
   }
 
   /** Answers in how many milliseconds to look again: 0 at once, `null` when nothing is known. */
-  private async claimOnce(): Promise<number | null> {
+  private async claimOnce(idle: boolean): Promise<number | null> {
     const slots = Math.min(this.options.slots - this.held.size, 100);
     try {
-      const { claimed, nextInMs } = await this.claimer.claim(slots, this.held.size, (claimId) => this.stalls(claimId));
+      const { claimed, nextInMs } = await this.claimer.claim(slots, this.held.size, (claimId) => this.stalls(claimId), idle);
       for (const work of claimed) this.spawn(work);
       this.pollMs = claimed.length > 0 ? busyPollMs : Math.min(this.pollMs * 2, idlePollMs);
       return claimed.length > 0 && claimed.length === slots && this.held.size < this.options.slots ? 0 : nextInMs === 0 ? 1 : nextInMs;
@@ -177,7 +181,11 @@ export class Runner {
     const jittered = this.pollMs * (0.75 + Math.random() / 2);
     const ms = Math.max(5, Math.min(jittered, nextInMs ?? Number.POSITIVE_INFINITY));
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
+      // An instant that has come is as good as a hint.
+      const timer = setTimeout(() => {
+        this.poked ||= ms === nextInMs;
+        resolve();
+      }, ms);
       this.poke = () => {
         clearTimeout(timer);
         resolve();
@@ -229,9 +237,11 @@ export class Runner {
     while (!this.stopped) {
       await delay(stepMs);
       try {
-        await this.releaseExpired(watch);
+        const { owners, nodes, events, places } = await this.lookAround();
+        this.deps.eventsSeen?.(events);
+        await this.releaseExpired(watch, owners, nodes);
         await this.watchOwned();
-        await this.deps.places?.serve();
+        if (places) await this.deps.places?.serve();
         if (performance.now() - orphansAt >= this.options.leaseMs) {
           orphansAt = performance.now();
           this.orphansDue = true;
@@ -251,11 +261,12 @@ export class Runner {
     for (const unknown of await findUnknownWorkflows(this.deps.pool)) this.deps.report(new WorkflowUnknown(unknown), 'workflow_unknown');
   }
 
-  private async releaseExpired(watch: OwnerWatch): Promise<void> {
-    const { liveness, pool } = this.deps;
-    // Owners first: a node that claims was in the list of nodes before, so that one which has just come is never taken for one that has gone.
-    const owners = (await pool.query<Owner>({ name: 'openbot_owners', text: 'select owner, epoch from list_owners()' })).rows;
-    const nodes = (await pool.query<NodeBeat>({ name: 'openbot_nodes', text: 'select name, epoch, beat from node' })).rows;
+  private async lookAround(): Promise<Around> {
+    return (await this.deps.pool.query<Around>({ name: 'openbot_look_around', text: 'select owners, nodes, events, places from look_around()' })).rows[0]!;
+  }
+
+  private async releaseExpired(watch: OwnerWatch, owners: readonly Owner[], nodes: readonly NodeBeat[]): Promise<void> {
+    const { liveness } = this.deps;
     const others = owners.filter(({ owner, epoch }) => owner !== liveness.node || epoch !== liveness.epoch);
     for (const { owner, epoch } of watch.expired(nodes, others, performance.now())) {
       const count = await this.release(owner, epoch, [], 1);

@@ -12,6 +12,7 @@ import { EngineChildren1764500000070 } from '@migrations/1764500000070-engine-ch
 import { EngineCalls1764500000080 } from '@migrations/1764500000080-engine-calls.js';
 import { EngineLimits1764500000081 } from '@migrations/1764500000081-engine-limits.js';
 import { ResourceLeases1764500000090 } from '@migrations/1764500000090-resource-leases.js';
+import { EngineSweep1764500000095 } from '@migrations/1764500000095-engine-sweep.js';
 import { Failover1764500000096 } from '@migrations/1764500000096-failover.js';
 import { Doctor1764500000097 } from '@migrations/1764500000097-doctor.js';
 import { Organizations1764500000100 } from '@migrations/1764500000100-organizations.js';
@@ -38,6 +39,7 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   EngineCalls1764500000080,
   EngineLimits1764500000081,
   ResourceLeases1764500000090,
+  EngineSweep1764500000095,
   Failover1764500000096,
   Doctor1764500000097,
   Organizations1764500000100,

@@ -36,6 +36,7 @@ describe('tenancy of the engine', () => {
     `select * from next_ready(array['tenancy:1'])`,
     `select * from release_executions('n', 1, '{}', 1)`,
     `select * from list_owners()`,
+    `select * from look_around()`,
     `select * from watch_owned('n', 1)`,
     `select * from lock_heads('{}', false)`,
     `select load_work('00000000-0000-4000-8000-000000000000', '00000000-0000-4000-8000-000000000000', '00000000-0000-4000-8000-000000000000')`,

@@ -59,7 +59,7 @@ async function openWorld(name: string, parked: number): Promise<World> {
   await Promise.all(places.map((place) => place.start()));
   const asked = async (): Promise<Asked> => {
     const { rows } = await admin.query<{ calls: string; rows: string; looks: string }>(
-      `select sum(calls) as calls, sum(rows) as rows, sum(calls) filter (where query ~ 'from (claim_executions|list_owners)\\(') as looks
+      `select sum(calls) as calls, sum(rows) as rows, sum(calls) filter (where query ~ 'from (next_ready|look_around)\\(') as looks
        from pg_stat_statements s join pg_roles r on r.oid = s.userid where s.dbid = (select oid from pg_database where datname = current_database()) and r.rolname <> 'postgres'`,
     );
     return { calls: Number(rows[0]?.calls), rows: Number(rows[0]?.rows), looks: Number(rows[0]?.looks) };
