@@ -52,16 +52,16 @@ const moves = `commit_number = i.n, workflow_version = coalesce(i.version, x.wor
       ended_at = case when i."do" = 'end' then clock_timestamp() end, ending = coalesce(x.ending, i.ending),
       failure_category = coalesce(i.category, x.failure_category), error_id = coalesce(i.error, x.error_id)`;
 
-/** The events of a commit whose head is \`m\` by now. */
-const events = `
+/** The events of the commit \`i\` whose head is \`m\` by now. */
+const events = (m: string, i: string) => `
     insert into execution_event (execution_id, sequence, organization_id, project_id, claim_id, commit_number, position, type, step, attempt, state, body)
-    select m.id, m.sequence - jsonb_array_length(i.events) + e.ord, m.organization_id, m.project_id, i.claim, i.n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64')`;
+    select ${m}.id, ${m}.sequence - jsonb_array_length(${i}.events) + e.ord, ${m}.organization_id, ${m}.project_id, ${i}.claim, ${i}.n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64')`;
 
 /**
  * Whether a commit says something to the feed of the project: a member's work has ended, or waits for a decision on a lost result. A head that was
  * there already says it once.
  */
-const tells = `m.member_id is not null and m.state = any ('{completed,failed,cancelled,interrupted,outcome_unknown}') and not i."from" ? m.state`;
+const tells = (i: string) => `m.member_id is not null and m.state = any ('{completed,failed,cancelled,interrupted,outcome_unknown}') and not ${i}."from" ? m.state`;
 
 const told = `
     insert into product_event_inbox (organization_id, project_id, member_id, type, aggregate_id, aggregate_sequence, data)
@@ -74,27 +74,29 @@ create function commit_head(i commit_item) returns execution language plpgsql as
 declare m execution;
 begin
   update execution x set ${moves} where x.id = i.id and fence_holds(x, i) returning * into m;
-  if m.id is not null and jsonb_array_length(i.events) > 0 then ${events} from jsonb_array_elements(i.events) with ordinality e(v, ord); end if;
-  if ${tells} then ${told}; end if;
+  if m.id is not null and jsonb_array_length(i.events) > 0 then ${events('m', 'i')} from jsonb_array_elements(i.events) with ordinality e(v, ord); end if;
+  if ${tells('i')} then ${told}; end if;
   return m;
 end $$`;
 
 /**
  * Moves the heads that their fences let through, and writes their events: all in one statement, because what a statement costs before it touches a
- * row (policies, constraints) is more than the row costs.
+ * row (policies, constraints) is more than the row costs. A whole row costs as much again as its columns: only what is more than its head and log
+ * (\`p_more\`) answers with head and item.
  */
 const commitHeads = `
-create function commit_heads(p_items jsonb, p_ids uuid[]) returns table (head execution, item commit_item) language plpgsql ${byKeys} as $$
+create function commit_heads(p_items jsonb, p_ids uuid[], p_more boolean) returns table (id uuid, sequence int, head execution, item commit_item) language plpgsql ${byKeys} as $$
 begin
   return query
   with moved as (
     update execution x set ${moves} from jsonb_populate_recordset(null::commit_item, p_items) i where x.id = any (p_ids) and x.id = i.id and fence_holds(x, i)
-    returning x as head, i as item),
-  logged as (${events}
-    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i cross join lateral jsonb_array_elements(i.events) with ordinality e(v, ord)),
+    returning x.id, x.organization_id, x.project_id, x.sequence, x.state, x.member_id, x.workflow, x.failure_category, x.error_id, i.events, i."from", i.claim, i.n,
+      case when p_more then x end as head, case when p_more then i end as item),
+  logged as (${events('m', 'm')}
+    from moved m cross join lateral jsonb_array_elements(m.events) with ordinality e(v, ord)),
   told as (${told}
-    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i where ${tells})
-  select moved.head, moved.item from moved;
+    from moved m where ${tells('m')})
+  select m.id, m.sequence, m.head, m.item from moved m;
 end $$`;
 
 /** New calls, moves of calls and usage of the commits that were applied. A call is moved at most once in a commit. */
@@ -155,8 +157,9 @@ end $$`;
  */
 const commitTenant = `
 create function commit_tenant(p_items jsonb, p_ids uuid[]) returns table (o_id uuid, o_outcome text, o_sequence int, o_gate jsonb) language plpgsql as $$
-declare h execution; i commit_item; r record; g record; passed uuid[] := p_ids; applied uuid[] := '{}'; calls boolean := jsonb_path_exists(p_items, '$[*].calls');
-  gates boolean := calls and jsonb_path_exists(p_items, '$[*].calls[*].gate');
+declare h execution; i commit_item; r record; g record; passed uuid[] := p_ids; applied uuid[] := '{}'; sequences int[];
+  more boolean := jsonb_path_exists(p_items, '$[*] ? (exists(@.feature) || exists(@.calls) || exists(@.consume) || exists(@.children) || exists(@.parent) || exists(@.notes))');
+  calls boolean := more and jsonb_path_exists(p_items, '$[*].calls'); gates boolean := calls and jsonb_path_exists(p_items, '$[*].calls[*].gate');
 begin
   if calls then passed := array(select unnest(p_ids) except select unnest(refused_calls(p_items, p_ids))); end if;
   if jsonb_array_length(p_items) = 1 then
@@ -173,9 +176,12 @@ begin
       o_id := h.id; o_outcome := 'applied'; o_sequence := h.sequence;
       return next;
     end if;
+  elsif not more then
+    select array_agg(c.id), array_agg(c.sequence) into applied, sequences from commit_heads(p_items, passed, false) c;
+    return query select a.id, 'applied', a.sequence, null::jsonb from unnest(applied, sequences) a(id, sequence);
   else
-    for r in select * from commit_heads(p_items, passed) loop
-      o_id := (r.head).id; o_outcome := 'applied'; o_sequence := (r.head).sequence;
+    for r in select * from commit_heads(p_items, passed, true) loop
+      o_id := r.id; o_outcome := 'applied'; o_sequence := r.sequence;
       applied := applied || o_id;
       if (r.item).feature is not null then perform commit_feature(r.head, r.item); end if;
       if (r.item).parent is not null and (r.head).ended_at is not null then perform end_child(r.head, (r.item).notice); end if;
@@ -190,18 +196,18 @@ begin
       return next;
     end loop;
   end if;
-  if cardinality(applied) > 0 then
+  if more and cardinality(applied) > 0 then
     if calls then perform commit_calls(p_items, applied); end if;
     if calls and jsonb_path_exists(p_items, '$[*].calls[*].limited') then perform release_limits(p_items, applied); end if;
     if jsonb_path_exists(p_items, '$[*].notes') then perform write_notes(p_items, applied); end if;
     if jsonb_path_exists(p_items, '$[*].consume') then perform consume_signals(p_items, applied); end if;
     if jsonb_path_exists(p_items, '$[*].children') then perform commit_children(p_items, applied); end if;
   end if;
-  if cardinality(applied) < cardinality(p_ids) then
+  if coalesce(cardinality(applied), 0) < cardinality(p_ids) then
     for o_id, o_outcome, o_sequence, o_gate in
       select l.id, case when x.id is null then 'gone' else coalesce(commit_fence(x, v), 'refused') end, x.sequence, case when gates then stored_gate(l.id, v->'calls') end
       from unnest(p_ids) l(id) join jsonb_array_elements(p_items) v on (v->>'id')::uuid = l.id left join (select * from execution y where y.id = any (p_ids)) x on x.id = l.id
-      where not l.id = any (applied)
+      where not coalesce(l.id = any (applied), false)
     loop return next; end loop;
   end if;
 end $$`;
@@ -279,7 +285,7 @@ const functions = [
   'consume_signals(jsonb, uuid[])',
   'commit_calls(jsonb, uuid[])',
   'commit_feature(execution, commit_item)',
-  'commit_heads(jsonb, uuid[])',
+  'commit_heads(jsonb, uuid[], boolean)',
   'commit_head(commit_item)',
   'commit_fence(execution, jsonb)',
   'refused_calls(jsonb, uuid[])',

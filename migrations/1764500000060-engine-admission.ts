@@ -32,7 +32,8 @@ const admitBatch = `
 create function admit_batch(p_items jsonb) returns void language plpgsql set plan_cache_mode = force_generic_plan set app.organization = '' set app.project = '' as $$
 declare t record;
 begin
-  if jsonb_array_length(p_items) = 1 then
+  if not jsonb_path_exists(p_items, '$[*] ? (@.organization != $o || @.project != $p)', jsonb_build_object('o', p_items->0->'organization', 'p', p_items->0->'project')) then
+    -- One tenant's, as most batches are.
     perform set_config('app.organization', p_items->0->>'organization', true), set_config('app.project', p_items->0->>'project', true);
     perform admit_executions(p_items);
     return;

@@ -816,7 +816,8 @@ CREATE OR REPLACE FUNCTION public.admit_batch(p_items jsonb)
 AS $function$
 declare t record;
 begin
-  if jsonb_array_length(p_items) = 1 then
+  if not jsonb_path_exists(p_items, '$[*] ? (@.organization != $o || @.project != $p)', jsonb_build_object('o', p_items->0->'organization', 'p', p_items->0->'project')) then
+    -- One tenant's, as most batches are.
     perform set_config('app.organization', p_items->0->>'organization', true), set_config('app.project', p_items->0->>'project', true);
     perform admit_executions(p_items);
     return;
@@ -1151,8 +1152,8 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_worker;
 
-CREATE OR REPLACE FUNCTION public.commit_heads(p_items jsonb, p_ids uuid[])
- RETURNS TABLE(head execution, item commit_item)
+CREATE OR REPLACE FUNCTION public.commit_heads(p_items jsonb, p_ids uuid[], p_more boolean)
+ RETURNS TABLE(id uuid, sequence integer, head execution, item commit_item)
  LANGUAGE plpgsql
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
@@ -1170,17 +1171,18 @@ begin
       expired_at = case when i.expired then coalesce(x.expired_at, clock_timestamp()) else x.expired_at end,
       ended_at = case when i."do" = 'end' then clock_timestamp() end, ending = coalesce(x.ending, i.ending),
       failure_category = coalesce(i.category, x.failure_category), error_id = coalesce(i.error, x.error_id) from jsonb_populate_recordset(null::commit_item, p_items) i where x.id = any (p_ids) and x.id = i.id and fence_holds(x, i)
-    returning x as head, i as item),
+    returning x.id, x.organization_id, x.project_id, x.sequence, x.state, x.member_id, x.workflow, x.failure_category, x.error_id, i.events, i."from", i.claim, i.n,
+      case when p_more then x end as head, case when p_more then i end as item),
   logged as (
     insert into execution_event (execution_id, sequence, organization_id, project_id, claim_id, commit_number, position, type, step, attempt, state, body)
-    select m.id, m.sequence - jsonb_array_length(i.events) + e.ord, m.organization_id, m.project_id, i.claim, i.n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64')
-    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i cross join lateral jsonb_array_elements(i.events) with ordinality e(v, ord)),
+    select m.id, m.sequence - jsonb_array_length(m.events) + e.ord, m.organization_id, m.project_id, m.claim, m.n, e.ord, e.v->>'t', (e.v->>'step')::int, (e.v->>'attempt')::int, e.v->>'state', decode(e.v->>'b', 'base64')
+    from moved m cross join lateral jsonb_array_elements(m.events) with ordinality e(v, ord)),
   told as (
     insert into product_event_inbox (organization_id, project_id, member_id, type, aggregate_id, aggregate_sequence, data)
     select m.organization_id, m.project_id, m.member_id, 'execution.' || m.state, m.id, m.sequence,
       jsonb_strip_nulls(jsonb_build_object('workflow', m.workflow, 'category', m.failure_category, 'error', m.error_id))
-    from moved cross join lateral (select (moved.head).*) m cross join lateral (select (moved.item).*) i where m.member_id is not null and m.state = any ('{completed,failed,cancelled,interrupted,outcome_unknown}') and not i."from" ? m.state)
-  select moved.head, moved.item from moved;
+    from moved m where m.member_id is not null and m.state = any ('{completed,failed,cancelled,interrupted,outcome_unknown}') and not m."from" ? m.state)
+  select m.id, m.sequence, m.head, m.item from moved m;
 end $function$
 
 owner openbot_owner;
@@ -1202,8 +1204,9 @@ CREATE OR REPLACE FUNCTION public.commit_tenant(p_items jsonb, p_ids uuid[])
  RETURNS TABLE(o_id uuid, o_outcome text, o_sequence integer, o_gate jsonb)
  LANGUAGE plpgsql
 AS $function$
-declare h execution; i commit_item; r record; g record; passed uuid[] := p_ids; applied uuid[] := '{}'; calls boolean := jsonb_path_exists(p_items, '$[*].calls');
-  gates boolean := calls and jsonb_path_exists(p_items, '$[*].calls[*].gate');
+declare h execution; i commit_item; r record; g record; passed uuid[] := p_ids; applied uuid[] := '{}'; sequences int[];
+  more boolean := jsonb_path_exists(p_items, '$[*] ? (exists(@.feature) || exists(@.calls) || exists(@.consume) || exists(@.children) || exists(@.parent) || exists(@.notes))');
+  calls boolean := more and jsonb_path_exists(p_items, '$[*].calls'); gates boolean := calls and jsonb_path_exists(p_items, '$[*].calls[*].gate');
 begin
   if calls then passed := array(select unnest(p_ids) except select unnest(refused_calls(p_items, p_ids))); end if;
   if jsonb_array_length(p_items) = 1 then
@@ -1220,9 +1223,12 @@ begin
       o_id := h.id; o_outcome := 'applied'; o_sequence := h.sequence;
       return next;
     end if;
+  elsif not more then
+    select array_agg(c.id), array_agg(c.sequence) into applied, sequences from commit_heads(p_items, passed, false) c;
+    return query select a.id, 'applied', a.sequence, null::jsonb from unnest(applied, sequences) a(id, sequence);
   else
-    for r in select * from commit_heads(p_items, passed) loop
-      o_id := (r.head).id; o_outcome := 'applied'; o_sequence := (r.head).sequence;
+    for r in select * from commit_heads(p_items, passed, true) loop
+      o_id := r.id; o_outcome := 'applied'; o_sequence := r.sequence;
       applied := applied || o_id;
       if (r.item).feature is not null then perform commit_feature(r.head, r.item); end if;
       if (r.item).parent is not null and (r.head).ended_at is not null then perform end_child(r.head, (r.item).notice); end if;
@@ -1237,18 +1243,18 @@ begin
       return next;
     end loop;
   end if;
-  if cardinality(applied) > 0 then
+  if more and cardinality(applied) > 0 then
     if calls then perform commit_calls(p_items, applied); end if;
     if calls and jsonb_path_exists(p_items, '$[*].calls[*].limited') then perform release_limits(p_items, applied); end if;
     if jsonb_path_exists(p_items, '$[*].notes') then perform write_notes(p_items, applied); end if;
     if jsonb_path_exists(p_items, '$[*].consume') then perform consume_signals(p_items, applied); end if;
     if jsonb_path_exists(p_items, '$[*].children') then perform commit_children(p_items, applied); end if;
   end if;
-  if cardinality(applied) < cardinality(p_ids) then
+  if coalesce(cardinality(applied), 0) < cardinality(p_ids) then
     for o_id, o_outcome, o_sequence, o_gate in
       select l.id, case when x.id is null then 'gone' else coalesce(commit_fence(x, v), 'refused') end, x.sequence, case when gates then stored_gate(l.id, v->'calls') end
       from unnest(p_ids) l(id) join jsonb_array_elements(p_items) v on (v->>'id')::uuid = l.id left join (select * from execution y where y.id = any (p_ids)) x on x.id = l.id
-      where not l.id = any (applied)
+      where not coalesce(l.id = any (applied), false)
     loop return next; end loop;
   end if;
 end $function$

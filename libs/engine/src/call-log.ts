@@ -4,6 +4,7 @@ import { CallSeals, CallWaits, nameFields, nameOf, OutcomeUnknown, providerKeyOf
 import type { CallOutcome, CallSpec, CallUsage, GateRefusal, SendContext } from './calls.js';
 import type { GateAnswer, WireCall, WireGate, WireMove, WireUsage } from './commit-item.js';
 import type { ExecutionWriter } from './execution-writer.js';
+import type { Gate } from './gate.js';
 import type { EnginePorts } from './ports.js';
 import type { OrganizationKey } from './sealing.js';
 import { openSend } from './send-signal.js';
@@ -34,7 +35,7 @@ export class CallLog {
     key: OrganizationKey,
     private readonly ports: EnginePorts,
     /** The gate of the moment: a new one opens after what closed the last was read. */
-    private readonly gate: () => AbortSignal,
+    private readonly gate: () => Gate,
   ) {
     this.seals = new CallSeals(executionId, key);
   }
@@ -72,7 +73,7 @@ export class CallLog {
     const previous = this.latest.get(nameOf(spec));
     const saved = previous && this.savedOutcome(previous, spec);
     if (saved) return saved;
-    this.gate().throwIfAborted();
+    this.gate().assertOpen();
     if (previous?.state === 'sending' && previous.safety === 'reconcilable') return this.reconcile(previous, spec, send, null);
     const opened = await this.open(spec, previous);
     return opened.kind === 'open' ? this.send(opened.entry, spec, send) : opened;
@@ -106,7 +107,7 @@ export class CallLog {
     // An earlier attempt that nobody can finish any more: its usage is unknown, never zero.
     if (previous?.state === 'sending') this.move(previous, 'abandoned', spec.lostUsage ? { usage: spec.lostUsage } : {});
     // Nothing but a policy stands between this owner's own attempts: they are no hot loop.
-    if (previous?.own && previous.decided === 'retry') await delay(pauseMs(previous.attempt), undefined, { signal: this.gate() });
+    if (previous?.own && previous.decided === 'retry') await delay(pauseMs(previous.attempt), undefined, { signal: this.gate().signal });
     const entry = this.newEntry(spec, (previous?.attempt ?? 0) + 1);
     const sends = entry.state === 'sending';
     const answer = await this.writer.write({ calls: [this.wireOf(entry, spec, sends)] });
@@ -202,12 +203,12 @@ export class CallLog {
       this.ports.reach('call:before-send');
       // As late as it can be: a process that was paused on the way here finds its right gone, and sends nothing.
       this.ports.assertOwned();
-      this.gate().throwIfAborted();
+      this.gate().assertOpen();
     } catch (error) {
       this.move(entry, 'abandoned', { unsent: true }); // No byte was sent, and this owner knows it.
       throw error;
     }
-    const sending = openSend(this.gate(), spec.safety, timeoutOf(spec));
+    const sending = openSend(this.gate().signal, spec.safety, timeoutOf(spec));
     let result: T;
     try {
       const context = { attempt: entry.attempt, providerKey: providerKeyOf(this.executionId, entry), signal: sending.signal };
@@ -224,7 +225,7 @@ export class CallLog {
 
   private observed<T>({ kind, safety, step, attempt }: Entry, spec: CallSpec<T>, send: () => Promise<T>): Promise<T> {
     const outcomeOf = (result: T) => (spec.failed?.(result) ? 'failed' : 'succeeded');
-    const outcomeOfThrow = () => (safety === 'unproven' || safety === 'reconcilable' ? 'unknown' : this.gate().aborted ? 'aborted' : 'failed');
+    const outcomeOfThrow = () => (safety === 'unproven' || safety === 'reconcilable' ? 'unknown' : this.gate().isClosed ? 'aborted' : 'failed');
     return this.ports.observer.duringCall(this.writer.head, { kind, safety, step, attempt }, send, outcomeOf, outcomeOfThrow);
   }
 
@@ -243,11 +244,11 @@ export class CallLog {
   private async failed<T>(entry: Entry, spec: CallSpec<T>, send: Send<T>, error: unknown): Promise<CallOutcome<T>> {
     if (entry.safety === 'unproven') {
       this.giveUp(entry);
-      if (this.gate().aborted) throw error;
+      if (this.gate().isClosed) throw error;
       if (entry.decided === null) throw new OutcomeUnknown(undefined, { cause: error });
       return this.call(spec, send);
     }
-    if (this.gate().aborted) throw error; // Still open: the end, or the next owner, says what becomes of it.
+    if (this.gate().isClosed) throw error; // Still open: the end, or the next owner, says what becomes of it.
     return entry.safety === 'reconcilable' ? this.reconcile(entry, spec, send, { error }) : this.fail(entry, error);
   }
 
@@ -259,7 +260,7 @@ export class CallLog {
 
   /** The provider says what became of a call: its result is saved, or it is sent anew, or it is unknown. `own`: how this owner's own send failed. */
   private async reconcile<T>(entry: Entry, spec: CallSpec<T>, send: Send<T>, own: { readonly error: unknown } | null): Promise<CallOutcome<T>> {
-    const context = { attempt: entry.attempt, providerKey: providerKeyOf(this.executionId, entry), signal: this.gate() };
+    const context = { attempt: entry.attempt, providerKey: providerKeyOf(this.executionId, entry), signal: this.gate().signal };
     const about = { context: this.writer.head.context, executionId: this.executionId, category: 'reconcile_failed' };
     const answer = await askProvider(spec, context, (cause) => this.ports.recordError(cause, about));
     this.ports.reach('call:reconciled');

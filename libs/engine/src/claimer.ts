@@ -1,10 +1,8 @@
 import type { Pool } from 'pg';
 import { toClaimed, type Claimed, type ClaimRow } from './head.js';
 
-const claimStatement = {
-  name: 'openbot_claim',
-  text: 'select (c.head).*, c.claimed_at, c.was_runnable_at, c.was_state, c.expires_at from claim_executions($1, $2, $3, $4, $5) c',
-};
+/** Known workflows, node, epoch, how many, and whether what stalled; answers `ClaimRow`s. */
+export const claimText = 'select row_to_json(c) as claim from claim_executions($1, $2, $3, $4, $5) c';
 const stalledPatienceMs = 5_000;
 
 type NextReady = { readonly ready: boolean; readonly ready_in_ms: number | null; readonly stalled_ready: boolean };
@@ -64,8 +62,8 @@ export class Claimer {
 
   /** A claim whose answer does not come within a lease is as good as unknown: what it took is given back as an orphan. */
   private async ask(limit: number, alone: boolean): Promise<Claimed[]> {
-    const question = { ...claimStatement, query_timeout: this.answerMs, values: [this.known, this.node, this.epoch, limit, alone] };
-    const { rows } = await this.pool.query<ClaimRow>(question);
-    return rows.map(toClaimed);
+    const question = { name: 'openbot_claim', text: claimText, query_timeout: this.answerMs, values: [this.known, this.node, this.epoch, limit, alone] };
+    const { rows } = await this.pool.query<{ claim: ClaimRow }>(question);
+    return rows.map(({ claim }) => toClaimed(claim));
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Gate } from './gate.js';
 import type { PhaseScope } from './scope.js';
 
 const firstPauseMs = 100;
@@ -18,11 +19,12 @@ export class ResourcesLeftOpen extends Error {
  * Closes a scope, and tries again what failed until everything is closed. Throws `ResourcesLeftOpen` when its owner has to go before; the process
  * goes on closing all the same, for as long as it lives.
  */
-export async function closeResources(scope: PhaseScope, ownerGoes: AbortSignal, processLeaves: AbortSignal): Promise<void> {
+export async function closeResources(scope: PhaseScope, ownerGoes: Gate, processLeaves: AbortSignal): Promise<void> {
+  if (scope.isEmpty) return void (await scope.close());
   const closed = untilClosed(scope, processLeaves);
   const gone = new Promise<false>((resolve) => {
-    if (ownerGoes.aborted) resolve(false);
-    else ownerGoes.addEventListener('abort', () => resolve(false), { once: true });
+    if (ownerGoes.isClosed) resolve(false);
+    else ownerGoes.signal.addEventListener('abort', () => resolve(false), { once: true });
   });
   if (!(await Promise.race([closed, gone]))) throw new ResourcesLeftOpen();
 }

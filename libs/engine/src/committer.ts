@@ -5,16 +5,16 @@ import { Lanes, type Waiting } from './lanes.js';
 import { unobserved, type EngineObserver } from './observer.js';
 import { isRefusedStatement } from './storage-errors.js';
 
-type Answer = { readonly o_id: string; readonly o_outcome: CommitOutcome | 'busy'; readonly o_sequence: number | null; readonly o_gate: GateAnswer | null };
-type Settled = { readonly outcome: CommitOutcome; readonly sequence: number | null; readonly gate: GateAnswer | null };
+type Answer = { readonly o_id: string; readonly o_outcome: CommitOutcome | 'busy'; readonly o_gate: GateAnswer | null };
+type Settled = { readonly outcome: CommitOutcome; readonly gate: GateAnswer | null };
 
-const settledOf = (answer: Answer & { readonly o_outcome: CommitOutcome }): Settled => ({ outcome: answer.o_outcome, sequence: answer.o_sequence, gate: answer.o_gate });
+const settledOf = (answer: Answer & { readonly o_outcome: CommitOutcome }): Settled => ({ outcome: answer.o_outcome, gate: answer.o_gate });
 const isAnswer = (answer: Answer | undefined): answer is Answer & { readonly o_outcome: CommitOutcome } => answer !== undefined && answer.o_outcome !== 'busy';
 type WaitingCommit = Waiting & { readonly id: string; readonly resolve: (settled: Settled) => void; readonly reject: (error: unknown) => void };
 
 /** A connection that answers nothing for this long is given up, and what it carried goes out again over another. */
 const answerMs = 10_000;
-const statement = { name: 'openbot_commit_batch', text: 'select o_id, o_outcome, o_sequence, o_gate from commit_batch($1::jsonb, $2)', query_timeout: answerMs };
+const statement = { name: 'openbot_commit_batch', text: 'select o_id, o_outcome, o_gate from commit_batch($1::jsonb, $2)', query_timeout: answerMs };
 
 /** Ownership ended while a commit was on its way: whoever waited must stop and publish nothing. */
 export class OwnershipLost extends Error {}

@@ -288,7 +288,7 @@ export class ExecutionWriter {
   private settle({ item, held }: Built, outcome: CommitOutcome): void {
     this.ports.observer.committed(this.head, { number: item.n, state: item.to, release: item.do, events: item.events.length, outcome });
     if (outcome !== 'applied' && outcome !== 'already') return this.giveBack({ item, held }, new CommitRefused(outcome));
-    const tells = item.to !== this.head.state && (hasEnded(item.to) || item.to === 'outcome_unknown');
+    const tells = this.head.memberId !== null && item.to !== this.head.state && (hasEnded(item.to) || item.to === 'outcome_unknown');
     this.head.commitNumber = item.n;
     this.starts = false;
     this.sending = null;

@@ -9,6 +9,7 @@ import { closePatienceMs, closeResources, ResourcesLeftOpen } from './closing.js
 import { OwnershipLost, type Committer } from './committer.js';
 import { CommitRefused, ExecutionWriter } from './execution-writer.js';
 import { DeadlineExceeded, watchExpiry } from './expiry.js';
+import { Gate } from './gate.js';
 import { toStored, type Claimed, type Head } from './head.js';
 import type { LateResults } from './late-results.js';
 import type { LeaseStore } from './lease-store.js';
@@ -38,6 +39,8 @@ export type FiberDeps = {
   readonly isDraining: () => boolean;
 };
 
+const resourcesClose = Gate.closed(new Error('the resources of a phase close'));
+
 /** Why a running phase is stopped. Cancels are read from the store, so the reason says only that there is something to read. */
 export type StopReason = 'look' | 'expired' | 'shutdown' | 'lost';
 
@@ -56,7 +59,7 @@ export class Fiber {
   private readonly workflow: KnownWorkflow;
   private readonly writer: ExecutionWriter;
   private readonly calls: CallLog;
-  private stop = new AbortController();
+  private stop = new Gate();
   private stopped: StopReason | null = null;
   private released = false;
   /** The work could not even be ended, or the database forgot its last commits: the runner takes the row back at the cost of a stall. */
@@ -70,10 +73,10 @@ export class Fiber {
   private readonly startedAt = performance.now();
   /** Whether earlier owners or senders left calls or signals to read first. Until they are known, nothing is done: not even an end. */
   private inherits: boolean;
-  private readonly leaving = new AbortController();
+  private readonly leaving = new Gate();
   /** Shut while a phase's resources close, and for good when some are left open: nothing is sent. */
-  private closing: AbortSignal | null = null;
-  private readonly mustGo = new AbortController();
+  private closing: Gate | null = null;
+  private readonly mustGo = new Gate();
 
   constructor(
     private readonly claimed: Claimed,
@@ -96,12 +99,12 @@ export class Fiber {
   interrupt(reason: StopReason): void {
     if (this.stopped === 'lost') return;
     this.stopped = reason;
-    this.stop.abort(reason);
-    if (reason === 'shutdown' || reason === 'lost') setTimeout(() => this.mustGo.abort(), closePatienceMs[reason]).unref();
+    this.stop.close(reason);
+    if (reason === 'shutdown' || reason === 'lost') setTimeout(() => this.mustGo.close(reason), closePatienceMs[reason]).unref();
   }
 
-  private get gate(): AbortSignal {
-    return this.closing ?? this.stop.signal;
+  private get gate(): Gate {
+    return this.closing ?? this.stop;
   }
 
   /** `false`: it gave up without releasing its row. */
@@ -124,7 +127,7 @@ export class Fiber {
       }
       return !this.abandoned;
     } finally {
-      this.leaving.abort();
+      this.leaving.close('left');
       this.writer.stop();
       this.deps.lateResults.handIn(this.head, this.writer.unsaved());
     }
@@ -204,15 +207,15 @@ export class Fiber {
     const { ports, leases } = this.deps;
     const scope = new PhaseScope({ head, leases, ports, gate: () => this.gate });
     const takeSignals = () => [...this.answers.splice(0), ...this.signals.splice(0)];
-    const run = new OpenRun({ wake, signal: this.stop.signal, scope, kept, writer, calls, takeSignals, onLocked: (heads) => this.publishAll(heads) });
+    const run = new OpenRun({ wake, gate: this.stop, scope, kept, writer, calls, takeSignals, onLocked: (heads) => this.publishAll(heads) });
     let result: Result<void, { readonly _tag: string }> | undefined;
     try {
       const handle = () => this.deps.commands.execute(new next.command(run, next.args) as never);
       result = (await this.deps.ports.observer.duringPhase(this.head, next.command.name, handle)) as typeof result;
     } finally {
       run.close();
-      this.closing = AbortSignal.abort(new Error('the resources of a phase close'));
-      await closeResources(scope, this.mustGo.signal, this.deps.processLeaves);
+      this.closing = resourcesClose;
+      await closeResources(scope, this.mustGo, this.deps.processLeaves);
       this.closing = null;
     }
     if (run.finished?.children?.length) await this.writer.write(run.finished);
@@ -322,7 +325,7 @@ export class Fiber {
     // What it waited for may not be what it does next.
     this.parkedUntil = null;
     if (this.stopped === 'lost' || background instanceof OwnershipLost) return void (this.released = true);
-    this.stop = new AbortController();
+    this.stop = new Gate();
     if (this.stopped !== 'shutdown') this.stopped = null;
     const mine = await this.reload();
     if (!mine) return;

@@ -47,7 +47,16 @@ export type ReadyFor = { readonly since: 'admission' | 'instant'; readonly ms: n
 
 export type Claimed = { readonly head: Head; readonly claimedAt: Date; readonly startsRunning: boolean; readonly ready: ReadyFor | null };
 
+/** A claim as JSON: the driver reads one value of a row far sooner than forty. */
 export type ClaimRow = {
+  readonly head: StoredHead;
+  readonly claimed_at: string;
+  readonly was_runnable_at: string;
+  readonly was_state: ExecutionState;
+  readonly expires_at: string | null;
+};
+
+type StoredHead = {
   id: string;
   organization_id: string;
   project_id: string;
@@ -67,29 +76,27 @@ export type ClaimRow = {
   cursor: object;
   generation: number;
   owner: string;
-  epoch: string;
+  epoch: number;
   claim_id: string;
   commit_number: number;
   signal_count: number;
   cancel_number: number;
   stalls: number;
-  wait_until: Date | null;
-  expired_at: Date | null;
-  expires_at: Date | null;
+  wait_until: string | null;
+  expired_at: string | null;
   trace: string | null;
-  created_at: Date;
-  claimed_at: Date;
-  was_runnable_at: Date | number;
-  was_state: ExecutionState;
+  created_at: string;
 };
 
-/** The driver gives an infinite instant as a number. */
-function readyFor({ was_runnable_at: instant, claimed_at: claimedAt, created_at: createdAt, generation }: ClaimRow): ReadyFor | null {
-  if (instant instanceof Date) return { since: 'instant', ms: claimedAt.getTime() - instant.getTime() };
-  return generation === 1 ? { since: 'admission', ms: claimedAt.getTime() - createdAt.getTime() } : null;
+const dateOf = (instant: string | null): Date | null => (instant === null ? null : new Date(instant));
+const msBetween = (from: string, to: string): number => Date.parse(to) - Date.parse(from);
+
+function readyFor({ was_runnable_at: instant, claimed_at: claimedAt, head }: ClaimRow): ReadyFor | null {
+  if (instant !== '-infinity') return { since: 'instant', ms: msBetween(instant, claimedAt) };
+  return head.generation === 1 ? { since: 'admission', ms: msBetween(head.created_at, claimedAt) } : null;
 }
 
-export const toClaimed = (row: ClaimRow): Claimed => ({
+export const toClaimed = ({ head: row, ...claim }: ClaimRow): Claimed => ({
   head: {
     id: row.id,
     context: { organizationId: row.organization_id, projectId: row.project_id },
@@ -105,11 +112,11 @@ export const toClaimed = (row: ClaimRow): Claimed => ({
     failure: row.failure_category === null || row.error_id === null ? null : { category: row.failure_category, errorId: row.error_id },
     generation: row.generation,
     owner: row.owner,
-    epoch: row.epoch,
+    epoch: String(row.epoch),
     claimId: row.claim_id,
     stalls: row.stalls,
-    waitUntil: row.wait_until,
-    expiresAt: row.expires_at,
+    waitUntil: dateOf(row.wait_until),
+    expiresAt: dateOf(claim.expires_at),
     expired: row.expired_at !== null,
     trace: row.trace,
     state: row.state,
@@ -118,9 +125,9 @@ export const toClaimed = (row: ClaimRow): Claimed => ({
     signalCount: row.signal_count,
     cancelNumber: row.cancel_number,
   },
-  claimedAt: row.claimed_at,
-  startsRunning: row.was_state === 'queued' || row.was_state === 'waiting',
-  ready: readyFor(row),
+  claimedAt: new Date(claim.claimed_at),
+  startsRunning: claim.was_state === 'queued' || claim.was_state === 'waiting',
+  ready: readyFor({ head: row, ...claim }),
 });
 
 export const toStored = (head: Head, cursor: object): Stored<object> => ({

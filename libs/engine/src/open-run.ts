@@ -4,6 +4,7 @@ import type { CallLog } from './call-log.js';
 import type { CallOutcome, CallSpec, SendContext } from './calls.js';
 import type { NewChild } from './child.js';
 import type { Change, ExecutionWriter } from './execution-writer.js';
+import type { Gate } from './gate.js';
 import { toStored } from './head.js';
 import type { FeatureRows, Locks, PhaseRun } from './phase.js';
 import type { Signal, Stored, Wake } from './saga.js';
@@ -12,7 +13,7 @@ import type { Tx } from './tx.js';
 
 export type RunParts = {
   readonly wake: Wake;
-  readonly signal: AbortSignal;
+  readonly gate: Gate;
   readonly scope: PhaseScope;
   readonly kept: Map<string, unknown>;
   readonly writer: ExecutionWriter;
@@ -33,15 +34,17 @@ export class OpenRun implements PhaseRun<object> {
   private readonly admitted = new Set<string>();
 
   readonly wake: Wake;
-  readonly signal: AbortSignal;
   readonly scope: PhaseScope;
   readonly kept: Map<string, unknown>;
 
   constructor(private readonly parts: RunParts) {
     this.wake = parts.wake;
-    this.signal = parts.signal;
     this.scope = parts.scope;
     this.kept = parts.kept;
+  }
+
+  get signal(): AbortSignal {
+    return this.parts.gate.signal;
   }
 
   get execution(): Stored<object> {

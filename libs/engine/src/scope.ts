@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { SafeFailure } from '@domain/executions/failures.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import { CommitRefused } from './execution-writer.js';
+import type { Gate } from './gate.js';
 import type { Head } from './head.js';
 import type { LeaseStore } from './lease-store.js';
 import type { EnginePorts } from './ports.js';
@@ -16,7 +17,7 @@ export type ScopeParts = {
   readonly head: Head;
   readonly leases: LeaseStore;
   readonly ports: Pick<EnginePorts, 'recordError' | 'assertOwned' | 'reach'>;
-  readonly gate: () => AbortSignal;
+  readonly gate: () => Gate;
 };
 
 /** The scope of one phase. `close` closes everything in reverse order and answers what became of each, so that one does not keep the others open. */
@@ -25,6 +26,10 @@ export class PhaseScope implements RunScope {
   private ended = false;
 
   constructor(private readonly parts: ScopeParts) {}
+
+  get isEmpty(): boolean {
+    return this.open.length === 0;
+  }
 
   defer(name: string, close: () => Promise<void>): void {
     this.add({ name, close });
@@ -81,7 +86,7 @@ export class PhaseScope implements RunScope {
   private mayOpen(): void {
     this.assertOpen();
     this.parts.ports.assertOwned();
-    this.parts.gate().throwIfAborted();
+    this.parts.gate().assertOpen();
   }
 
   private async register(lease: Lease, resource: Resource, { proveReleased }: Pick<Physical<unknown>, 'proveReleased'>): Promise<ResourceHeld | null> {

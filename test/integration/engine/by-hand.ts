@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import { claimText } from '@engine/claimer.js';
 import type { CommitItem, CommitOutcome } from '@engine/commit-item.js';
 import { toClaimed, type ClaimRow, type Head } from '@engine/head.js';
 
@@ -13,13 +14,8 @@ export async function joinAs(worker: Queryable, node: string): Promise<string> {
 
 /** Claims by the engine's own statement, as a node would that then does nothing by itself. */
 export async function claimAs(worker: Queryable, node: string, epoch: string, workflow: string, limit = 100): Promise<Head[]> {
-  const { rows } = await worker.query('select (c.head).*, c.claimed_at, c.was_runnable_at, c.was_state, c.expires_at from claim_executions($1, $2, $3, $4, false) c', [
-    [`${workflow}:1`],
-    node,
-    epoch,
-    limit,
-  ]);
-  return (rows as ClaimRow[]).map((row) => toClaimed(row).head);
+  const { rows } = await worker.query(claimText, [[`${workflow}:1`], node, epoch, limit, false]);
+  return (rows as { claim: ClaimRow }[]).map(({ claim }) => toClaimed(claim).head);
 }
 
 export async function releaseAll(worker: Queryable, node: string, epoch: string, cost = 1): Promise<number> {

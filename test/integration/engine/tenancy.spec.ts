@@ -43,7 +43,7 @@ describe('tenancy of the engine', () => {
     `select * from commit_batch('[]', false)`,
     `select * from commit_one('{}')`,
     `select * from commit_tenant('[]', '{}')`,
-    `select * from commit_heads('[]', '{}')`,
+    `select * from commit_heads('[]', '{}', false)`,
     `select commit_calls('[]', '{}')`,
     `select consume_signals('[]', '{}')`,
     `select commit_children('[]', '{}')`,
