@@ -44,7 +44,8 @@ export async function startTestServer(): Promise<void> {
   const given = process.env['TEST_DATABASE_URL'];
   if (!given) await removeAbandoned();
   const folder = given ? null : await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
-  const server = folder ? await startEmbeddedPostgres({ folder, settings }) : null;
+  // Beside the port a socket, for those who ask so much that the way counts.
+  const server = folder ? await startEmbeddedPostgres({ folder, settings: { ...settings, unix_socket_directories: join(folder, 'data') } }) : null;
   const adminUrl = given ?? server?.url ?? '';
   const template = `openbot_template_${process.pid}`;
   globalThis.stopTestServer = async () => {

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import type { Fault } from './node.js';
 import { Violation } from './violation.js';
-import type { Sent } from './work.js';
+import type { Sent } from './outside.js';
 
 /**
  * What holds in every committed picture: each line names what is wrong with one execution, or nothing. Work that stalled three times waits by design.
@@ -45,7 +45,7 @@ export async function checkPicture(observer: Client, [from, to]: readonly [strin
 
 /** Signals that come after the end are history. One line for each execution with something wrong at the end of everything. */
 const history = `
-select x.id, x.state, x.failure_category, x.cancel_number, x.cursor,
+select x.id, x.state, x.failure_category, x.cancel_number, x.cursor, x.budget_ms is not null or x.deadline is not null as limited,
   (select coalesce(array_agg(r.number order by r.number), '{}') from probe_row r where r.execution_id = x.id) as numbers,
   (select count(*)::int from execution_signal s where s.execution_id = x.id and s.consumed is null and s.name <> 'cancel' and s.created_at < x.ended_at) as unread,
   (select count(*)::int from execution_signal s where s.execution_id = x.id and s.name = 'child-ended') as told,
@@ -65,6 +65,7 @@ type History = {
   state: string;
   failure_category: string | null;
   cancel_number: number;
+  limited: boolean;
   cursor: { done: number; heard: number; steps: unknown[]; signals: number };
   numbers: number[];
   unread: number;
@@ -79,7 +80,11 @@ type History = {
 };
 
 /** What passes by itself: everything else that the engine reports is a fault of the engine. */
-const passing = new Set(['claim_failed', 'sweep_failed', 'watch_failed', 'call_failed', 'office', 'crashes']);
+const passing = new Set([
+  ...['claim_failed', 'sweep_failed', 'watch_failed', 'call_failed', 'reconcile_failed', 'close_failed:thing', 'close_unsaved', 'limits_failed'],
+  // Nobody holds the lock by which the server knows that a node lives.
+  ...['office', 'workflow_unknown', 'crashes', 'deadline_exceeded'],
+]);
 
 export async function checkHistory(observer: Client, [from, to]: readonly [string, string], sent: readonly Sent[], faults: readonly Fault[], endNumber: number): Promise<void> {
   for (const { category, cause, executionId } of faults)
@@ -104,7 +109,7 @@ export async function checkHistory(observer: Client, [from, to]: readonly [strin
     return [
       ['cancel never lost', row.cancel_number > 0 && state !== 'cancelled'],
       ['cancel only where asked', state === 'cancelled' && row.cancel_number === 0],
-      ['no failure of its own', state === 'failed' && row.failure_category !== 'crashes'],
+      ['no failure of its own', state === 'failed' && row.failure_category !== 'crashes' && !(row.limited && row.failure_category === 'deadline_exceeded')],
       ['exactly-once rows', steps.join() !== Array.from({ length: cursor.done }, (_, index) => index + 1).join()],
       ['one end', numbers.filter((number) => number === endNumber).length > 1],
       ['all work done', state === 'completed' && (cursor.done < cursor.steps.length || cursor.heard !== row.sent || row.unread > 0)],

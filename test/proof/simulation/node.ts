@@ -7,6 +7,7 @@ import { LeaseStore } from '@engine/lease-store.js';
 import type { NodeLiveness } from '@engine/node-liveness.js';
 import { unobserved } from '@engine/observer.js';
 import type { EnginePorts } from '@engine/ports.js';
+import { Places } from '@engine/places.js';
 import { Runner } from '@engine/runner.js';
 import type { Binding, OrganizationKey, Sealing } from '@engine/sealing.js';
 import type { Workflows } from '@engine/workflows.js';
@@ -36,6 +37,9 @@ export type NodeDeps = {
   readonly scheduler: Scheduler;
   readonly weather: Weather;
   readonly workflows: Workflows;
+  /** Whether it lets others into shared limits: only where some work has one. */
+  readonly servesLimits: boolean;
+  readonly tookOffice: (epoch: string) => void;
   readonly fault: (fault: Fault) => void;
 };
 
@@ -60,13 +64,16 @@ async function holdOffice(process: SimulatedProcess, storage: Storage, deps: Nod
   const { pool } = storage;
   let sentAt = performance.now();
   const { rows } = await storage.query({
-    text: 'insert into node (name, epoch) values ($1, 1) on conflict (name) do update set epoch = node.epoch + 1, beat = node.beat + 1 returning epoch',
+    text: 'insert into node (name, epoch) values ($1, 1) on conflict (name) do update set epoch = node.epoch + 1, beat = node.beat + 1, last_epoch_seen_at = node.seen_at, seen_at = clock_timestamp() returning epoch',
     values: [process.name],
   });
   const { epoch } = rows[0] as { epoch: string };
+  deps.tookOffice(epoch);
   const isAlive = (): boolean => performance.now() < sentAt + leaseMs;
   const liveness = { node: process.name, epoch, isAlive } as unknown as NodeLiveness;
   const committer = new Committer(pool);
+  const report = (cause: unknown, category: string): void => deps.fault({ category, cause, executionId: null });
+  const places = deps.servesLimits ? new Places({ pool, report, reach: () => undefined, woken: () => runner.wake() }) : null;
   const ports: EnginePorts = {
     transact: (context, work) => storage.transact(context, work),
     recordError: (cause, { executionId, category }) => {
@@ -79,12 +86,12 @@ async function holdOffice(process: SimulatedProcess, storage: Storage, deps: Nod
     },
     published: () => undefined,
     told: () => undefined,
+    placesFreed: () => void places?.serve(),
     reach: () => undefined,
     observer: unobserved,
   };
-  const report = (cause: unknown, category: string): void => deps.fault({ category, cause, executionId: null });
   const leaving = new AbortController();
-  const runner = new Runner(
+  const runner: Runner = new Runner(
     {
       pool,
       liveness,
@@ -102,8 +109,11 @@ async function holdOffice(process: SimulatedProcess, storage: Storage, deps: Nod
       leases: new LeaseStore(pool, leaving.signal),
       processLeaves: leaving.signal,
       report,
-      // No work of the simulation has a limit.
-      timeLeft: () => Promise.resolve(null),
+      ...(places ? { places } : {}),
+      timeLeft: async ({ context, id }) => {
+        const left = await storage.query({ name: 'openbot_time_left', text: 'select time_left($1, $2, $3) as ms', values: [context.organizationId, context.projectId, id] });
+        return (left.rows[0] as { ms: number | null }).ms;
+      },
     },
     { slots: 20, leaseMs, graceMs: 1_000 },
   );
@@ -113,7 +123,9 @@ async function holdOffice(process: SimulatedProcess, storage: Storage, deps: Nod
       await delay(leaseMs / 3);
       if (!isAlive()) return;
       const beatSentAt = performance.now();
-      const beaten = await storage.query({ text: 'update node set beat = beat + 1 where name = $1 and epoch = $2', values: [process.name, epoch] }).catch(() => null);
+      const beaten = await storage
+        .query({ text: 'update node set beat = beat + 1, seen_at = clock_timestamp() where name = $1 and epoch = $2', values: [process.name, epoch] })
+        .catch(() => null);
       if (beaten?.rowCount === 0) return;
       if (beaten) sentAt = beatSentAt;
     }

@@ -126,4 +126,36 @@ export const plantedBugs: readonly PlantedBug[] = [
     ],
     also: [asSuperuser('release_executions(text, bigint, uuid[], int)')],
   },
+  {
+    name: 'a permit freed as soon as its call is given up',
+    because: 'that nobody waits for an answer any more takes nothing back that is outside',
+    edits: [{ of: 'release_limits', from: `m."to" in ('succeeded', 'failed') or`, to: `m."to" in ('succeeded', 'failed', 'unknown', 'abandoned') or` }],
+  },
+  {
+    name: 'tokens of the time to come, given out at once',
+    because: 'a reservation is no token: by its instant alone it becomes one',
+    edits: [{ of: 'take_tokens', from: /r\.ready_at := b\.as_of \+ make_interval\(.*?\);/, to: 'r.ready_at := b.as_of;' }],
+  },
+  {
+    name: 'a time that runs on behind a takeover',
+    because: 'work that nobody owns uses up nothing of its budget',
+    edits: [{ of: 'release_executions', from: 'ran_from = null, ran_ms', to: 'ran_ms' }],
+  },
+  {
+    name: 'a lease closed because its owner went',
+    because: 'that a node is missing proves nothing of what it holds',
+    edits: [{ of: 'lose_leases', from: `set state = 'unknown'`, to: `set state = 'closed', closed_at = clock_timestamp()` }],
+  },
+  {
+    name: 'a sent call that a takeover makes an intent again',
+    because: 'whoever finds it sends it, and asks nobody whether it was sent',
+    edits: [
+      {
+        of: 'release_executions',
+        from: /begin\s/i,
+        to: `begin update execution_call c set state = 'intent' from execution x where x.owner = p_owner and not (x.claim_id = any (p_keep)) and c.execution_id = x.id and c.safety = 'reconcilable' and c.state = 'sending'; `,
+      },
+    ],
+    also: [asSuperuser('release_executions(text, bigint, uuid[], int)')],
+  },
 ];

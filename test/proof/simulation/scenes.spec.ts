@@ -8,20 +8,20 @@ import { installVirtualTime } from './virtual-time.js';
 const share = 3;
 
 describe('scenes', () => {
-  let lane: Lane;
+  let lanes: Lane[];
   let restore: () => void;
   beforeAll(async () => {
     restore = installVirtualTime();
-    lane = await openLane();
+    lanes = await Promise.all([openLane(), openLane()]);
   });
   afterAll(async () => {
-    await lane.close();
+    for (const lane of lanes) await lane.close();
     restore();
   });
 
   test('no seed breaks a promise', async () => {
     const seeds = askedSeed === null ? Array.from({ length: askedSeeds / 2 }, (_, index) => index * 2 + 2) : [askedSeed];
-    await playSeeds('scenes', [lane], seeds, async (_, seed) => {
+    await playSeeds('scenes', lanes, seeds, async (lane, seed) => {
       for (const [index, scene] of scenes.entries()) if (index % share === seed % share) await playScene(lane, scene, seed);
     });
   });

@@ -114,7 +114,7 @@ export class Storage {
 }
 
 /** One picture of what is committed: there is nothing in them to come between. */
-const readsOnly = /load_work|next_ready|look_around|watch_owned|from node/;
+const readsOnly = /load_work|next_ready|look_around|watch_owned|time_left|from node/;
 
 const asParameter = (value: unknown): unknown => (value !== null && typeof value === 'object' && !Array.isArray(value) && !Buffer.isBuffer(value) ? JSON.stringify(value) : value);
 

@@ -1,15 +1,20 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { sendSignal } from '@engine/executions.js';
-import type { CallSafety, CallUsage } from '@engine/calls.js';
+import type { CallSafety, CallSpec, CallUsage } from '@engine/calls.js';
 import type { PhaseRun } from '@engine/phase.js';
 import { end, phase, wait, type Next, type Outcome, type Saga, type Stored, type Wake } from '@engine/saga.js';
 import type { Tx } from '@engine/tx.js';
 import { Workflows } from '@engine/workflows.js';
+import type { Outside } from './outside.js';
+import type { SimulatedProcess } from './virtual-time.js';
 
 export type Step = {
   readonly safety: CallSafety;
   readonly last: 'commit' | 'finish' | 'transact';
   readonly text: boolean;
+  /** A place in the limit of its organization, or tokens of its bucket. */
+  readonly limited: 'permit' | 'tokens' | null;
+  /** Holds the thing of its project meanwhile, where nobody else does. */
+  readonly holds: boolean;
   readonly children: readonly { readonly attached: boolean; readonly workflow: string }[];
 };
 /** What one execution is to do, and how far it is. */
@@ -23,7 +28,6 @@ export type Cursor = {
   readonly friend: string | null;
 };
 export type Run = PhaseRun<Cursor>;
-export type Sent = { readonly execution: string; readonly step: number; readonly attempt: number; readonly safety: CallSafety; answered: boolean };
 
 const usage: CallUsage = {
   provider: 'outside',
@@ -39,6 +43,14 @@ const usage: CallUsage = {
 };
 const lostUsage: CallUsage = { ...usage, status: 'unknown', inputTokens: null, outputTokens: null };
 
+/** Where work is done: in this process, with this world outside. */
+export type Place = { readonly outside: Outside; readonly process: SimulatedProcess };
+
+const permit = { limit: 'narrow', size: 1 };
+/** By the database's clock: over when two hours pass. */
+const callTimeoutMs = 3_600_000;
+const tokens = { bucket: 'small', amount: 1, capacity: 1, refillPerSecond: 1 / 1_000 };
+
 export const endNumber = 1_000;
 
 /** A child's id lies in its world, and is the same whenever the phase runs again. */
@@ -46,42 +58,39 @@ const childId = (parentId: string, step: number, index: number): string => {
   const number = parseInt(parentId.slice(24), 16) * 0x100 + step * 0x10 + index;
   return parentId.slice(0, 24) + number.toString(16).padStart(12, '0');
 };
-const childCursor: Cursor = { done: 0, heard: 0, timed: false, steps: [{ safety: 'unproven', last: 'commit', text: false, children: [] }], signals: 0, timer: false, friend: null };
-
-/** The world outside: what it received, and the answers that break on their way back. */
-export class Outside {
-  readonly sent: Sent[] = [];
-  constructor(
-    readonly random: () => number,
-    readonly breaks: () => number,
-  ) {}
-
-  async receive(sent: Omit<Sent, 'answered'>): Promise<{ readonly value: number }> {
-    await delay(this.random() * 20);
-    const entry = { ...sent, answered: false };
-    this.sent.push(entry);
-    await delay(this.random() * 200);
-    if (this.random() < this.breaks()) throw new Error('the connection to the outside broke');
-    entry.answered = true;
-    return { value: sent.step };
-  }
-}
+const childCursor: Cursor = {
+  done: 0,
+  heard: 0,
+  timed: false,
+  steps: [{ safety: 'unproven', last: 'commit', text: false, limited: null, holds: false, children: [] }],
+  signals: 0,
+  timer: false,
+  friend: null,
+};
 
 /** A step: one outside call, then its row by the path that the plan says. */
 class TakeStep {
   constructor(
     readonly run: Run,
-    readonly outside: Outside,
+    readonly place: Place,
   ) {}
 
   async perform(): Promise<void> {
-    const { run, outside } = this;
-    const { cursor, id, subjectId } = run.execution;
+    const { run } = this;
+    const { outside, process } = this.place;
+    const { cursor, context, id, subjectId } = run.execution;
     const step = cursor.done + 1;
-    const { safety, last, text, children } = cursor.steps[cursor.done]!;
+    const { safety, last, text, limited, holds, children } = cursor.steps[cursor.done]!;
     if (text) run.emit({ _tag: 'Text', step, attempt: 1, delta: 'text' });
-    const spec = { step, name: 'tool', kind: 'tool', safety, lostUsage, usage: () => usage };
-    await run.call(spec, ({ attempt }) => outside.receive({ execution: id, step, attempt, safety }));
+    if (holds) await run.scope.lease({ kind: 'thing', name: 'the one' }, outside.thing(process, `the one of ${context.projectId}`));
+    const spec: CallSpec<{ readonly value: number }> = {
+      ...{ step, name: 'tool', kind: 'tool', safety, lostUsage, usage: () => usage },
+      ...(limited === 'permit' ? { permit, timeoutMs: callTimeoutMs } : {}),
+      ...(limited === 'tokens' ? { tokens } : {}),
+      ...(safety === 'reconcilable' ? { reconcile: () => outside.ask({ execution: id, step }) } : {}),
+    };
+    const limit = limited === 'permit' ? { name: `${permit.limit} of ${context.organizationId}`, size: permit.size } : null;
+    await run.call(spec, ({ attempt }) => outside.receive({ execution: id, step, attempt, safety }, limit));
     run.emit({ _tag: 'ToolResult', step, callId: `${step}`, status: 'completed' });
     const after = { ...cursor, done: step };
     const rows = { feature: 'probe', aggregateId: subjectId ?? '', rows: { number: step } };
@@ -118,11 +127,11 @@ const writeRow = (tx: Tx, id: string, subjectId: string | null, number: number):
   tx.query(`select feature_rows_probe(x, $2, jsonb_build_object('number', $3::int)) from execution x where x.id = $1`, [id, subjectId, number]);
 
 class WorkSaga implements Saga<Cursor> {
-  constructor(readonly outside: Outside) {}
+  constructor(readonly place: Place) {}
 
   next({ cursor }: Stored<Cursor>, wake: Wake): Next {
     if (wake.signals.length > 0) return phase(Hear);
-    if (cursor.done < cursor.steps.length) return phase(TakeStep, this.outside);
+    if (cursor.done < cursor.steps.length) return phase(TakeStep, this.place);
     if (cursor.timer && !cursor.timed) return wake.due ? phase(Due) : wait({ until: new Date(wake.now.getTime() + 3_600_000) });
     if (cursor.heard < cursor.signals) return wait();
     return end('completed');
@@ -145,9 +154,9 @@ class ClosingSaga extends WorkSaga {
   }
 }
 
-export function simulatedWorkflows(outside: Outside): Workflows {
+export function simulatedWorkflows(place: Place): Workflows {
   const workflows = new Workflows();
-  workflows.register({ name: 'work', version: 1 }, new WorkSaga(outside) as Saga<object>);
-  workflows.register({ name: 'closing', version: 1 }, new ClosingSaga(outside) as Saga<object>);
+  workflows.register({ name: 'work', version: 1 }, new WorkSaga(place) as Saga<object>);
+  workflows.register({ name: 'closing', version: 1 }, new ClosingSaga(place) as Saga<object>);
   return workflows;
 }

@@ -3,12 +3,15 @@ import { askedSeed, askedSeeds, playSeeds } from './seeds.js';
 import { installVirtualTime } from './virtual-time.js';
 import { playWorld } from './world.js';
 
+/** While one waits for its database, another plays. */
+const laneCount = 3;
+
 describe('worlds', () => {
   let lanes: Lane[];
   let restore: () => void;
   beforeAll(async () => {
     restore = installVirtualTime();
-    lanes = await Promise.all([openLane(), openLane()]);
+    lanes = await Promise.all(Array.from({ length: laneCount }, () => openLane()));
   });
   afterAll(async () => {
     for (const lane of lanes) await lane.close();
@@ -22,7 +25,7 @@ describe('worlds', () => {
 
   test('a seed plays the same turns again', async () => {
     for (const seed of [3, 8, 11, 20]) {
-      const [first, second] = await Promise.all(lanes.map((lane) => playWorld(lane, seed)));
+      const [first, second] = await Promise.all(lanes.slice(0, 2).map((lane) => playWorld(lane, seed)));
       expect(first?.scheduler.schedule.length).toBeGreaterThan(50);
       expect(second?.scheduler.schedule).toEqual(first?.scheduler.schedule);
     }
