@@ -3,11 +3,20 @@ import { Config } from '@platform/config/config.js';
 import { loadConfig } from '@platform/config/env.js';
 import type { PreparedConfig } from '@platform/database/prepared-config.js';
 import { readOptions } from '@platform/local/command-options.js';
+import { runningEmbeddedPostgres } from '@platform/local/embedded-postgres.js';
+import { databaseFolder } from '@platform/local/local-state.js';
 import { prepare } from '@platform/local/prepare.js';
 import { configOrFailure, describeFailure, runProgram, type Program } from '@platform/local/program.js';
 import { StartFailure } from '@platform/local/start-failure.js';
 
 const prepared = (program: Program): Promise<PreparedConfig> => prepare(configOrFailure(loadConfig()), program);
+
+/** Also beside a server that has the embedded PostgreSQL of this folder for itself: who only reads goes on with the one that runs. */
+async function besideRunning(program: Program): Promise<PreparedConfig> {
+  const config = configOrFailure(loadConfig());
+  const databaseUrl = config.databaseUrl ?? (await runningEmbeddedPostgres(databaseFolder()));
+  return prepare(new Config({ ...config, databaseUrl }), program);
+}
 
 /** A command answers the exit code where it is not 0. */
 type Command = (args: readonly string[], program: Program) => Promise<number | void>;
@@ -37,7 +46,7 @@ async function createOrganization(args: readonly string[], program: Program): Pr
 async function error([id = '', ...rest]: readonly string[], program: Program): Promise<void> {
   readOptions(rest, {});
   const { readErrorRecord } = await import('@platform/observability/read-error-record.js');
-  program.progress(await readErrorRecord(await prepared(program), id));
+  program.progress(await readErrorRecord(await besideRunning(program), id));
 }
 
 async function lease([id = '', ...rest]: readonly string[], program: Program): Promise<void> {

@@ -47,8 +47,8 @@ async function newFolder(closed: boolean): Promise<string> {
   return folder;
 }
 
-function start(folder: string, env: Readonly<Record<string, string>> = {}): Run {
-  const child = spawn(process.execPath, [join(built, 'src', 'main.js')], {
+function start(folder: string, env: Readonly<Record<string, string>> = {}, program: readonly string[] = ['main.js']): Run {
+  const child = spawn(process.execPath, [join(built, 'src', program[0]!), ...program.slice(1)], {
     cwd: folder,
     env: { PATH: process.env['PATH'] ?? '', PORT: '0', OPENBOT_LOG_LEVEL: 'warn', OPENBOT_NODE: 'start-test', ...env },
   });
@@ -104,6 +104,12 @@ test.each([
     if (isRoot) expect((await dataOf(folder)).startsWith(folder)).toBe(!closed);
 
     await expectRefusal(start(folder), /already runs in .*\.openbot at http:\/\/127\.0\.0\.1:\d+/);
+    expect(await who(first.state)).toBe(200);
+    // Who only looks does so beside the server.
+    const doctor = start(folder, {}, ['cli.js', 'doctor']);
+    expect({ code: await doctor.ended, errors: doctor.errors() }).toEqual({ code: 0, errors: '' });
+    expect(doctor.out()).toContain('All is well.');
+    await expectRefusal(start(folder, {}, ['cli.js', 'error', 'err_01k30dw000fay8vvr14d2pf2db']), /There is no error record/);
     expect(await who(first.state)).toBe(200);
     first.run.process.kill('SIGINT');
     // npm repeats the Ctrl-C of its terminal.

@@ -2,13 +2,13 @@ import type { Config } from '@platform/config/config.js';
 import { databaseFault, withLogin } from '@platform/database/database-url.js';
 import { rolePasswords } from '@platform/database/role-password.js';
 import { runningEmbeddedPostgres } from '@platform/local/embedded-postgres.js';
-import { developmentKeys, stateFolder } from '@platform/local/local-state.js';
+import { databaseFolder, developmentKeys } from '@platform/local/local-state.js';
 import { StartFailure } from '@platform/local/start-failure.js';
 
 /** The worker's login as it may be: the one that is given, or one for each key that its password may be made of. Nothing is prepared or migrated. */
 async function candidates(config: Config): Promise<{ readonly place: string; readonly urls: readonly string[] }> {
   if (config.databaseWorkerUrl) return { place: config.databaseWorkerUrl, urls: [config.databaseWorkerUrl] };
-  const place = config.databaseUrl ?? (await runningEmbeddedPostgres(stateFolder()));
+  const place = config.databaseUrl ?? (await runningEmbeddedPostgres(databaseFolder()));
   if (place === null) throw new StartFailure('No PostgreSQL runs in this folder: start the server first, or set DATABASE_URL.');
   const keys = config.encryptionKeys.length > 0 ? config.encryptionKeys : await developmentKeys();
   return { place, urls: rolePasswords(keys, 'openbot_worker').map(({ password }) => withLogin(place, 'openbot_worker', password)) };

@@ -18,6 +18,8 @@ export type LocalState = {
 
 /** The state of a development server lies in the folder that it is started in. */
 export const stateFolder = (): string => resolve('.openbot');
+/** Where the embedded PostgreSQL of this folder has its data. */
+export const databaseFolder = (): string => join(stateFolder(), 'postgres');
 
 const explain = (error: unknown, folder: string): unknown => {
   const { code } = error as NodeJS.ErrnoException;

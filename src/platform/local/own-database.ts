@@ -1,8 +1,7 @@
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded-postgres.js';
-import { alone, readLocalState, stateFolder } from './local-state.js';
+import { alone, databaseFolder, readLocalState, stateFolder } from './local-state.js';
 import { until } from './postmaster.js';
 import type { Program } from './program.js';
 import { StartFailure } from './start-failure.js';
@@ -49,7 +48,7 @@ export class OwnDatabase {
   private begin(): Promise<EmbeddedPostgres> {
     const { folder, program, busy } = this;
     return alone(folder, async () => {
-      const server = await startEmbeddedPostgres({ folder: join(folder, 'postgres'), progress: (line) => program.progress(line), busy });
+      const server = await startEmbeddedPostgres({ folder: databaseFolder(), progress: (line) => program.progress(line), busy });
       // Another process's server that we merely found is not ours to stop.
       const holder = await holdFolder(server.url, folder);
       holder.once('end', () => {
