@@ -2,7 +2,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Claims ready work: ordered by readiness, skipping what is locked. Never overwrites `cancelling` or `outcome_unknown`.
- * `p_alone` takes one execution that stalled three times or more; the others are taken without those.
+ * `p_alone` takes what stalled three times or more, and nothing else: who died with its process was killed by one of those it ran beside, so the third
+ * time 64 run by themselves, the fourth time eight, and from the fifth on one. The others are taken without those.
  *
  * A claim alone need not reach the disk: whatever its owner does outside follows a commit of the same work, and the log reaches the disk in order. A
  * claim that a crash of the database undid leaves its number of the generation to the next one, so the fence also knows the claim by its id.
@@ -13,11 +14,21 @@ returns table (head execution, claimed_at timestamptz, was_runnable_at timestamp
   set search_path = pg_catalog, public set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare ids uuid[]; claims uuid[]; instants timestamptz[]; states text[];
 begin
-  select array_agg(r.id), array_agg(gen_random_uuid()), array_agg(r.runnable_at), array_agg(r.state) into ids, claims, instants, states from (
-    select x.id, x.runnable_at, x.state from execution x
-    where x.runnable_at <= clock_timestamp() and x.owner is null and x.runnable_at is not null
-      and x.workflow || ':' || x.workflow_version = any (p_known) and (x.stalls >= 3) = p_alone
-    order by x.runnable_at limit p_limit for no key update skip locked) r;
+  if p_alone then
+    select array_agg(r.id), array_agg(gen_random_uuid()), array_agg(r.runnable_at), array_agg(r.state) into ids, claims, instants, states from (
+      select y.*, first_value(y.stalls) over (order by y.runnable_at, y.id) as kind, row_number() over (partition by y.stalls order by y.runnable_at, y.id) as place from (
+        select x.id, x.runnable_at, x.state, x.stalls from execution x
+        where x.runnable_at <= clock_timestamp() and x.owner is null and x.runnable_at is not null
+          and x.workflow || ':' || x.workflow_version = any (p_known) and x.stalls >= 3
+        order by x.runnable_at limit p_limit for no key update skip locked) y) r
+      where r.stalls = r.kind and r.place <= case r.kind when 3 then 64 when 4 then 8 else 1 end;
+  else
+    select array_agg(r.id), array_agg(gen_random_uuid()), array_agg(r.runnable_at), array_agg(r.state) into ids, claims, instants, states from (
+      select x.id, x.runnable_at, x.state from execution x
+      where x.runnable_at <= clock_timestamp() and x.owner is null and x.runnable_at is not null
+        and x.workflow || ':' || x.workflow_version = any (p_known) and x.stalls < 3
+      order by x.runnable_at limit p_limit for no key update skip locked) r;
+  end if;
   if ids is null then return; end if;
   perform set_config('synchronous_commit', 'off', true);
   return query

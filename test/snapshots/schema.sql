@@ -984,11 +984,21 @@ CREATE OR REPLACE FUNCTION public.claim_executions(p_known text[], p_node text, 
 AS $function$
 declare ids uuid[]; claims uuid[]; instants timestamptz[]; states text[];
 begin
-  select array_agg(r.id), array_agg(gen_random_uuid()), array_agg(r.runnable_at), array_agg(r.state) into ids, claims, instants, states from (
-    select x.id, x.runnable_at, x.state from execution x
-    where x.runnable_at <= clock_timestamp() and x.owner is null and x.runnable_at is not null
-      and x.workflow || ':' || x.workflow_version = any (p_known) and (x.stalls >= 3) = p_alone
-    order by x.runnable_at limit p_limit for no key update skip locked) r;
+  if p_alone then
+    select array_agg(r.id), array_agg(gen_random_uuid()), array_agg(r.runnable_at), array_agg(r.state) into ids, claims, instants, states from (
+      select y.*, first_value(y.stalls) over (order by y.runnable_at, y.id) as kind, row_number() over (partition by y.stalls order by y.runnable_at, y.id) as place from (
+        select x.id, x.runnable_at, x.state, x.stalls from execution x
+        where x.runnable_at <= clock_timestamp() and x.owner is null and x.runnable_at is not null
+          and x.workflow || ':' || x.workflow_version = any (p_known) and x.stalls >= 3
+        order by x.runnable_at limit p_limit for no key update skip locked) y) r
+      where r.stalls = r.kind and r.place <= case r.kind when 3 then 64 when 4 then 8 else 1 end;
+  else
+    select array_agg(r.id), array_agg(gen_random_uuid()), array_agg(r.runnable_at), array_agg(r.state) into ids, claims, instants, states from (
+      select x.id, x.runnable_at, x.state from execution x
+      where x.runnable_at <= clock_timestamp() and x.owner is null and x.runnable_at is not null
+        and x.workflow || ':' || x.workflow_version = any (p_known) and x.stalls < 3
+      order by x.runnable_at limit p_limit for no key update skip locked) r;
+  end if;
   if ids is null then return; end if;
   perform set_config('synchronous_commit', 'off', true);
   return query

@@ -18,6 +18,8 @@ export type ScriptedStream = {
   /** Nothing is answered before this is settled. */
   readonly until?: Promise<unknown>;
   readonly pauseMs?: number;
+  /** After each delta of the answer alone: everything else leaves at once. */
+  readonly wordMs?: number;
   /** Cuts the body into pieces of so many bytes, in the middle of events and of characters. */
   readonly pieceBytes?: number;
 };

@@ -113,6 +113,8 @@ function sendError(response: ServerResponse, api: Api, answer: ScriptedError): v
   response.end(JSON.stringify(api === 'messages' ? { type: 'error', error } : { error }));
 }
 
+const isWord = /output_text\.delta|"delta":\{"content"|text_delta/;
+
 async function sendStream(response: ServerResponse, api: Api, script: ScriptedStream): Promise<void> {
   if (script.delayMs !== undefined) await pause(script.delayMs);
   await script.until;
@@ -122,8 +124,9 @@ async function sendStream(response: ServerResponse, api: Api, script: ScriptedSt
   for (const part of partsOf(wireEvents[api](script), script.pieceBytes)) {
     if (response.destroyed) return;
     response.write(part);
+    const ms = script.pauseMs ?? (isWord.test(part.toString()) ? script.wordMs : undefined);
     // A turn of the loop, so that the parts leave one by one.
-    await (script.pauseMs === undefined ? yieldTurn() : pause(script.pauseMs));
+    await (ms === undefined ? yieldTurn() : pause(ms));
   }
   if (script.end === 'cut') response.socket?.destroy();
   else if (script.end !== 'hold') response.end();

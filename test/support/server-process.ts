@@ -28,8 +28,8 @@ export type ServerRun = {
 
 /** A place for one run after the other: the same node name and folder, and with them the same token. */
 export type ServerPlace = {
-  /** Resolves when it takes requests; rejects with what it has written when it ends before. */
-  start(env?: Readonly<Record<string, string>>): Promise<ServerRun>;
+  /** Resolves when it takes requests; rejects with what it has written when it ends before. `build` is the folder of another build. */
+  start(env?: Readonly<Record<string, string>>, build?: string): Promise<ServerRun>;
   /** As a start that is meant to fail. */
   startRefused(env?: Readonly<Record<string, string>>): Promise<Exit & { readonly output: string; readonly errors: string }>;
   /** Kills what still runs and removes the folder. */
@@ -58,8 +58,8 @@ export async function openServerPlace(database: Pick<TestDatabase, 'url' | 'apiU
     ...env,
   };
 
-  const launch = (more: Readonly<Record<string, string>>) => {
-    const child = spawn(process.execPath, [join(built, 'src', 'main.js')], { cwd: folder, env: { ...settings, ...more }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const launch = (more: Readonly<Record<string, string>>, build = built) => {
+    const child = spawn(process.execPath, [join(build, 'src', 'main.js')], { cwd: folder, env: { ...settings, ...more }, stdio: ['ignore', 'pipe', 'pipe'] });
     running.add(child);
     const said = { all: '', errors: '' };
     const listeners = new Set<() => void>();
@@ -80,8 +80,8 @@ export async function openServerPlace(database: Pick<TestDatabase, 'url' | 'apiU
     return { child, said, exited, ready };
   };
 
-  async function start(more: Readonly<Record<string, string>> = {}): Promise<ServerRun> {
-    const { child, said, exited, ready } = launch(more);
+  async function start(more: Readonly<Record<string, string>> = {}, build = built): Promise<ServerRun> {
+    const { child, said, exited, ready } = launch(more, build);
     const first = await Promise.race([ready, exited]);
     if (first !== 'ready') throw new Error(`the server ended with ${first.code ?? first.signal}:\n${said.all}`);
     const local = JSON.parse(await readFile(join(folder, '.openbot', 'local.json'), 'utf8')) as LocalIdentity;

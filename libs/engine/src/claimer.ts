@@ -11,10 +11,14 @@ export type Ready = { readonly claimed: readonly Claimed[]; readonly nextInMs: n
 /**
  * One claim at a time. Work that stalled three times or more gets the node for itself: once some is ready, new claims pause until the rest has
  * finished (at most five seconds), so that what kills a process takes nothing else with it.
+ *
+ * Nodes that die one after another leave many that stalled, and most are bystanders. They are taken in groups that get smaller with every death, and
+ * the last is alone; so each is found innocent or guilty before it is ended, and hundreds wait for a few groups, not for each other. Other work
+ * waits for one that is alone until it has moved, and for a group five seconds at most.
  */
 export class Claimer {
   private aloneSince: number | null = null;
-  private aloneClaim: string | null = null;
+  private suspects: { readonly claims: readonly string[]; readonly since: number } | null = null;
 
   constructor(
     private readonly pool: Pool,
@@ -29,11 +33,8 @@ export class Claimer {
    * there and nobody said that something is, reads before it claims: one statement instead of two.
    */
   async claim(slots: number, running: number, stalls: (claimId: string) => boolean, idle = false): Promise<Ready> {
-    if (this.aloneClaim !== null) {
-      if (stalls(this.aloneClaim)) return { claimed: [], nextInMs: null };
-      this.aloneClaim = null;
-    }
-    if (this.aloneSince !== null) return this.claimAlone(running);
+    if (this.holdOff(stalls)) return { claimed: [], nextInMs: null };
+    if (this.aloneSince !== null) return this.claimSuspects(slots, running);
     const next = idle ? await this.nextReady() : null;
     if (next && !next.ready) return { claimed: [], nextInMs: next.ready_in_ms };
     return this.claimReady(slots);
@@ -52,11 +53,20 @@ export class Claimer {
     return rows[0]!;
   }
 
-  private async claimAlone(running: number): Promise<Ready> {
+  /** Whether what was taken by itself still has the node for itself. */
+  private holdOff(stalls: (claimId: string) => boolean): boolean {
+    if (!this.suspects) return false;
+    const { claims, since } = this.suspects;
+    const isHeld = (claims.length === 1 || performance.now() - since < stalledPatienceMs) && claims.some(stalls);
+    if (!isHeld) this.suspects = null;
+    return isHeld;
+  }
+
+  private async claimSuspects(slots: number, running: number): Promise<Ready> {
     if (running > 0 && performance.now() - (this.aloneSince ?? 0) < stalledPatienceMs) return { claimed: [], nextInMs: 50 };
     this.aloneSince = null;
-    const claimed = await this.ask(1, true);
-    this.aloneClaim = claimed[0]?.head.claimId ?? null;
+    const claimed = await this.ask(Math.max(1, slots), true);
+    if (claimed.length > 0) this.suspects = { claims: claimed.map(({ head }) => head.claimId), since: performance.now() };
     return { claimed, nextInMs: null };
   }
 

@@ -172,6 +172,45 @@ describe('takeovers without progress', () => {
     expect(reported(id)).toEqual(['crashes']);
   });
 
+  /** `runnable_at` by the place in the list. */
+  async function suspects(stallsOf: readonly number[], mode: Cursor['mode']): Promise<string[]> {
+    const ids = await Promise.all(stallsOf.map(() => admit(database, tenant, mode === 'calls' ? 'stalled' : 'by-hand', { mode }, { ready: false })));
+    await superuser.query(
+      `update execution x set stalls = s.stalls, runnable_at = clock_timestamp() - interval '1 hour' + s.place * interval '1 second'
+       from unnest($1::uuid[], $2::int[]) with ordinality as s(id, stalls, place) where x.id = s.id`,
+      [ids, stallsOf],
+    );
+    return ids;
+  }
+  const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value);
+
+  test('from the third on they are taken by themselves: 64, then eight, then one, and never with others', async () => {
+    const ids = await suspects([...times(70, 3), ...times(10, 4), 5, 6, ...times(3, 2)], 'waits');
+    const epoch = await joinAs(worker, 'hand');
+    const taken: number[][] = [];
+    for (let group = 1; group <= 7; group += 1) {
+      const { rows } = await worker.query<{ stalls: number }>('select (c.head).stalls from claim_executions($1, $2, $3, 100, true) c', [['by-hand:1'], 'hand', epoch]);
+      taken.push(rows.map(({ stalls }) => stalls));
+    }
+    expect(taken).toEqual([times(64, 3), times(6, 3), times(8, 4), times(2, 4), [5], [6], []]);
+    await superuser.query(`delete from execution where id = any($1::uuid[])`, [ids]);
+  });
+
+  test('bystanders of nodes that died are tried together, and other work waits five seconds for them at most', async () => {
+    const ids = await suspects(times(30, 3), 'calls');
+    await start();
+    await eventually(() => outside.answers.length === 30);
+    const other = await admit(database, tenant, 'stalled', { mode: 'waits' });
+    await parked(other);
+    expect(outside.answers).toHaveLength(30);
+    outside.answers.forEach((answer) => answer());
+    await eventually(
+      () => rowsOf(superuser, `select 1 from execution where id = any($1::uuid[]) and stalls = 0 and cursor ->> 'done' = 'true'`, [ids]),
+      (rows) => rows.length === 30,
+    );
+    await superuser.query(`delete from execution where id = any($1::uuid[])`, [ids]);
+  });
+
   test('a signal that a saga has no use for wakes it once, and the same wait is no loop', async () => {
     await start();
     const id = await admit(database, tenant, 'stalled', { mode: 'listens' });

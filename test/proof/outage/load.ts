@@ -13,8 +13,8 @@ export type Turn = {
   readonly state: string;
   /** The sequences of the log as this reader knows it in the end. */
   readonly sequences: readonly number[];
-  /** The longest time in which the reader got nothing. */
-  readonly pauseMs: number;
+  /** When the reader got each of them, on the monotonic clock of this process. */
+  readonly heardAt: readonly number[];
   /** Events that a failover took back, by 409 CursorAhead. */
   readonly forgotten: number;
   /** Receipts of work that is not there any more. */
@@ -33,24 +33,43 @@ export class Load {
   /** How often each answer was got. */
   readonly answers: Record<string, number> = {};
   private next = 0;
+  private sending = 0;
+  private readonly senders: (() => void)[] = [];
 
-  constructor(private readonly servers: () => readonly Server[]) {}
+  /** `sendersAtOnce`: not all of many people send in the same moment. */
+  constructor(
+    private readonly servers: () => readonly Server[],
+    private readonly sendersAtOnce = 30,
+  ) {}
 
   /** A bot of its own for each conversation, so that their turns run beside each other. */
   async createBots(count: number): Promise<string[]> {
     const model = { provider: 'openai', model: 'scripted' };
-    return Promise.all(Array.from({ length: count }, async (_, n) => (await this.ask('POST', '/v1/bots', { name: `Bot ${n}`, model })).body.id as string));
+    return Promise.all(Array.from({ length: count }, async (_, n) => (await this.inTurn(() => this.ask('POST', '/v1/bots', { name: `Bot ${n}`, model }))).body.id as string));
   }
 
   /** Sends a message and reads its log to the end. */
   async turn(bot: string, input: string): Promise<Turn> {
     const reader = new LogReader(this);
     for (let lost = 0; ; lost += 1) {
-      const { status, body } = await this.ask('POST', `/v1/bots/${bot}/messages`, { input, commandKey: `${bot}-${input}` });
+      const { status, body } = await this.inTurn(() => this.ask('POST', `/v1/bots/${bot}/messages`, { input, commandKey: `${bot}-${input}` }));
       if (status !== 202) throw new Error(`a message was answered ${status}: ${JSON.stringify(body)}`);
       const state = await reader.read(body.executionId as string);
       if (state === null) continue;
-      return { executionId: body.executionId, chat: body.chat, state, sequences: reader.sequences, pauseMs: reader.pauseMs, forgotten: reader.forgotten, lost };
+      return { executionId: body.executionId, chat: body.chat, state, sequences: reader.sequences, heardAt: reader.heardAt, forgotten: reader.forgotten, lost };
+    }
+  }
+
+  private async inTurn(send: () => Promise<Answer>): Promise<Answer> {
+    if (this.sending >= this.sendersAtOnce) await new Promise<void>((resolve) => this.senders.push(resolve));
+    else this.sending += 1;
+    try {
+      return await send();
+    } finally {
+      // The place goes to the next who waits, or is free.
+      const next = this.senders.shift();
+      if (next) next();
+      else this.sending -= 1;
     }
   }
 
@@ -93,9 +112,8 @@ export class Load {
 /** Follows one log over any number of streams. */
 class LogReader {
   sequences: number[] = [];
-  pauseMs = 0;
+  readonly heardAt: number[] = [];
   forgotten = 0;
-  private heardAt = performance.now();
 
   constructor(private readonly load: Load) {}
 
@@ -136,9 +154,7 @@ class LogReader {
     if (!data) return;
     const event: any = JSON.parse(data);
     if (frame.includes('event: failure')) return this.load.count(`stream ended: ${event._tag} ${event.category}`);
-    const now = performance.now();
-    this.pauseMs = Math.max(this.pauseMs, now - this.heardAt);
-    this.heardAt = now;
+    this.heardAt.push(performance.now());
     this.sequences.push(event.sequence as number);
     if (event.body._tag === 'State' && ['completed', 'failed', 'cancelled', 'interrupted'].includes(event.body.state as string)) taken.state = event.body.state;
   }
@@ -150,10 +166,17 @@ class LogReader {
   }
 }
 
-const share = (sorted: readonly number[], part: number): number => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0);
+/** The longest time between two events of a turn that touches this time. */
+function pauseOf({ heardAt }: Turn, from: number, to: number): number {
+  return heardAt.reduce((longest, at, n) => (n > 0 && at > from && heardAt[n - 1]! < to ? Math.max(longest, at - heardAt[n - 1]!) : longest), 0);
+}
+
+/** How long turns stood still for their readers. */
+export function pauses(turns: readonly Turn[], from = 0, to = Infinity): string {
+  const sorted = turns.map((turn) => pauseOf(turn, from, to)).sort((a, b) => a - b);
+  const share = (part: number): number => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0);
+  return `longest pause of a turn p50 ${share(0.5)} ms, p95 ${share(0.95)} ms, max ${share(1)} ms`;
+}
 
 /** One line of what was measured. */
-export function summary(what: string, turns: readonly Turn[], { answers }: Load): string {
-  const pauses = turns.map(({ pauseMs }) => pauseMs).sort((a, b) => a - b);
-  return `${what}: ${turns.length} turns, longest pause of a turn p50 ${share(pauses, 0.5)} ms, p95 ${share(pauses, 0.95)} ms; answers ${JSON.stringify(answers)}`;
-}
+export const summary = (what: string, turns: readonly Turn[], { answers }: Load): string => `${what}: ${turns.length} turns, ${pauses(turns)}; answers ${JSON.stringify(answers)}`;
