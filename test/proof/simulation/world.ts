@@ -74,7 +74,7 @@ export class World {
       if (!this.calm && this.turns > chaosTurns) this.quieten();
       await scheduler.advance(this.events());
       if (this.outside.wrong) throw this.outside.wrong;
-      const looks = this.scripts === 0 ? this.turns % 6 === 0 : this.turns % 25 === 0;
+      const looks = this.scripts === 0 ? this.turns % 10 === 0 : this.turns % 25 === 0;
       if (!looks) continue;
       const { open, unknown } = await this.look();
       for (const call of unknown) this.decide(call);
