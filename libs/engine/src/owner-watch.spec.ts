@@ -19,6 +19,19 @@ describe('the watch over other owners', () => {
     expect(watch.expired([beat(8)], [owner()], leaseMs + stepMs)).toEqual([]);
   });
 
+  test('the next look comes sooner while others own work, and in time for the first that is silent', () => {
+    const watch = new OwnerWatch(leaseMs);
+    watch.expired([beat(7), beat(1, '1', 'b')], [], 0);
+    expect(watch.pauseMs(stepMs)).toBe(stepMs);
+    watch.expired([beat(7), beat(1, '1', 'b')], [owner()], 480);
+    expect(watch.pauseMs(stepMs)).toBe(stepMs / 2);
+    watch.expired([beat(7), beat(1, '1', 'b')], [owner()], 970);
+    expect(watch.pauseMs(stepMs)).toBe(leaseMs - 970);
+    // A node that owns nothing is waited for by nobody.
+    watch.expired([beat(8), beat(1, '1', 'b')], [owner()], 990);
+    expect(watch.pauseMs(stepMs)).toBe(stepMs / 2);
+  });
+
   test('the same beat under a new epoch is another life', () => {
     const watch = new OwnerWatch(leaseMs);
     for (let now = 0; now < leaseMs; now += stepMs) watch.expired([beat(7)], [], now);

@@ -12,8 +12,17 @@ export type Owner = { readonly owner: string; readonly epoch: string };
 export class OwnerWatch {
   private seen = new Map<string, Seen>();
   private lookedAt: number | null = null;
+  private silentMs: number | null = null;
 
   constructor(private readonly leaseMs: number) {}
+
+  /**
+   * How long until the next look: `stepMs` where nobody else owns anything. Half of that else, because a beat counts from the look that saw it; and no
+   * longer than until the first silent owner can be gone.
+   */
+  pauseMs(stepMs: number): number {
+    return this.silentMs === null ? stepMs : Math.min(stepMs / 2, Math.max(0, this.leaseMs - this.silentMs));
+  }
 
   expired(nodes: readonly NodeBeat[], owners: readonly Owner[], now: number): Owner[] {
     const passed = this.lookedAt === null ? 0 : Math.min(now - this.lookedAt, this.leaseMs / 2);
@@ -25,6 +34,7 @@ export class OwnerWatch {
       seen.set(name, { mark, unchangedMs: before?.mark === mark ? before.unchangedMs + passed : 0 });
     }
     this.seen = seen;
+    this.silentMs = owners.length === 0 ? null : Math.max(...owners.map(({ owner }) => seen.get(owner)?.unchangedMs ?? 0));
     return owners.filter(({ owner, epoch }) => {
       const node = seen.get(owner);
       return !node || !node.mark.startsWith(`${epoch}:`) || node.unchangedMs >= this.leaseMs;

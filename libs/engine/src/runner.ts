@@ -31,6 +31,8 @@ type Owned = { readonly id: string; readonly claim_id: string; readonly state: s
 
 const busyPollMs = 50;
 const idlePollMs = 1_000;
+/** Between two looks around, also where an owner that is gone cannot be taken over yet. */
+const leastStepMs = 100;
 /** Beyond this the answer to a claim is not merely on its way. */
 const strayMs = 1_000;
 /** Between two looks for work that nobody knows: it waits for a new build, which takes longer. */
@@ -235,7 +237,7 @@ export class Runner {
     let orphansAt = performance.now();
     let unknownAt = performance.now();
     while (!this.stopped) {
-      await delay(stepMs);
+      await delay(Math.max(leastStepMs, watch.pauseMs(stepMs)));
       try {
         const { owners, nodes, events, places } = await this.lookAround();
         this.deps.eventsSeen?.(events);

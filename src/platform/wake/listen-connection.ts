@@ -20,6 +20,8 @@ export type ListenEvents = {
   readonly nextTest: () => string;
 };
 
+/** A connection that listened for this long was no failed try. */
+const provenMs = 100;
 const firstPauseMs = 50;
 const lastPauseMs = 2_000;
 
@@ -32,6 +34,7 @@ export class ListenConnection {
   private socket: Socket | null = null;
   private interrupt: ((error: Error) => void) | null = null;
   private awaited: { readonly payload: string; readonly heard: () => void } | null = null;
+  private listensSince: number | null = null;
   private closed = false;
   private running: Promise<void> | null = null;
 
@@ -42,6 +45,10 @@ export class ListenConnection {
 
   get listening(): boolean {
     return this.client !== null;
+  }
+
+  private get servedMs(): number {
+    return this.listensSince === null ? 0 : performance.now() - this.listensSince;
   }
 
   start(): void {
@@ -64,15 +71,15 @@ export class ListenConnection {
   private async run(): Promise<void> {
     let pauseMs = 0;
     while (!this.closed) {
-      const startedAt = performance.now();
+      this.listensSince = null;
       const error = await this.serve().then(
         () => null,
         (cause: Error & { code?: string }) => cause,
       );
       if (this.closed || !error) return;
       this.logger.warn({ event: 'wake channel lost', type: error.constructor.name, ...(error.code ? { code: error.code } : {}) });
-      // A connection that served for a while is replaced at once; one that cannot be made is asked for less and less often.
-      pauseMs = performance.now() - startedAt > this.settings.testMs ? 0 : Math.min(Math.max(pauseMs * 2, firstPauseMs), lastPauseMs);
+      // A connection that served is replaced at once, however often it is cut; one that cannot be made is asked for less and less often.
+      pauseMs = this.servedMs > provenMs ? 0 : Math.min(Math.max(pauseMs * 2, firstPauseMs), lastPauseMs);
       await this.rest(pauseMs * (0.5 + Math.random())).catch(() => undefined);
     }
   }
@@ -105,6 +112,7 @@ export class ListenConnection {
       await client.connect();
       await client.query(`listen ${channel}`);
       this.client = client;
+      this.listensSince = performance.now();
       this.events.listening();
       for (;;) {
         await this.test();
