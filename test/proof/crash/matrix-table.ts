@@ -16,7 +16,19 @@ function verdictOf(outcome: Outcome<unknown> | Error | undefined): string {
   return `${(tookMs / 1000).toFixed(1).padStart(5)} s  ${became}`;
 }
 
+/** One line for each cell, and above them how many points, how many cells ended in which way, and the time of all and of the slowest. */
 export function printTable(title: string, cells: readonly Cell[], outcomes: ReadonlyMap<Cell, Outcome<unknown> | Error>): void {
   const lines = cells.map((cell) => `${nameOf(cell).padEnd(44)} ${verdictOf(outcomes.get(cell))}`);
-  process.stdout.write(`\n${title}: ${cells.length} cells\n${lines.join('\n')}\n`);
+  const done = cells.flatMap((cell) => {
+    const outcome = outcomes.get(cell);
+    return outcome === undefined || outcome instanceof Error ? [] : [outcome];
+  });
+  const decided = done.filter(({ unknown }) => unknown.length > 0).length;
+  const seconds = done.map(({ tookMs }) => tookMs / 1_000);
+  const points = new Set(cells.map(({ point }) => point)).size;
+  const summary = [
+    `${title}: ${points} points, ${cells.length} cells: ${done.length - decided} as undisturbed, ${decided} by a decision, ${cells.length - done.length} failed`,
+    `${seconds.reduce((sum, took) => sum + took, 0).toFixed(0)} s of all lanes, the slowest cell ${Math.max(0, ...seconds).toFixed(1)} s`,
+  ];
+  process.stdout.write(`\n${[...summary, ...lines].join('\n')}\n`);
 }

@@ -8,6 +8,7 @@ export type Sent = { readonly execution: string; readonly step: number; readonly
 export type Limit = { readonly name: string; readonly size: number };
 type Answer = { readonly value: number };
 type Named = Pick<Sent, 'execution' | 'step'>;
+type Guest = Named & { readonly limit: string };
 
 /** The world outside: what it received and was asked, the answers that break on their way back, and the things that processes hold. */
 export class Outside {
@@ -16,7 +17,7 @@ export class Outside {
   wrong: Violation | null = null;
   /** Sends that the provider was not asked about since, by call. */
   private readonly unasked = new Map<string, number>();
-  private readonly guests = new Set<{ readonly limit: string }>();
+  private readonly guests = new Set<Guest>();
   private readonly things = new Map<string, Map<string, SimulatedProcess>>();
   private readonly closed = new Set<string>();
   private readonly offices = new Map<string, SimulatedProcess>();
@@ -28,7 +29,7 @@ export class Outside {
 
   /** A call stands in its limit from the moment that it may leave: its sender may stand still with the bytes half out. */
   async receive(sent: Omit<Sent, 'answered'>, limit: Limit | null): Promise<Answer> {
-    const guest = limit ? this.welcome(limit) : null;
+    const guest = limit ? this.welcome(limit, sent) : null;
     const entry = { ...sent, answered: false };
     if (sent.safety === 'reconcilable') this.take(entry);
     await delay(this.random() * 20);
@@ -46,6 +47,8 @@ export class Outside {
     if (this.random() < this.breaks()) throw new Error('the question broke');
     this.unasked.set(`${execution}:${step}`, 0);
     if (this.random() < this.breaks() / 2) return { kind: 'unknown' };
+    // What the provider knows the end of is outside no more, whoever sent it.
+    for (const guest of this.guests) if (guest.execution === execution && guest.step === step) this.guests.delete(guest);
     return this.sent.some((entry) => entry.execution === execution && entry.step === step) ? { kind: 'done', result: { value: step } } : { kind: 'not-done' };
   }
 
@@ -84,8 +87,8 @@ export class Outside {
     };
   }
 
-  private welcome({ name, size }: Limit): { readonly limit: string } {
-    const guest = { limit: name };
+  private welcome({ name, size }: Limit, { execution, step }: Named): Guest {
+    const guest = { limit: name, execution, step };
     this.guests.add(guest);
     const crowd = [...this.guests].filter(({ limit }) => limit === name).length;
     if (crowd > size) this.wrong ??= new Violation('no more are outside than the limit lets out', `${crowd} of ${size} in ${name}`);
