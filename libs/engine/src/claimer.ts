@@ -45,7 +45,9 @@ export class Claimer {
     if (claimed.length > 0) return { claimed, nextInMs: null };
     const next = await this.nextReady();
     if (next.stalled_ready) this.aloneSince = performance.now();
-    return { claimed, nextInMs: next.stalled_ready ? 0 : next.ready_in_ms };
+    if (next.stalled_ready) return { claimed, nextInMs: 0 };
+    // Who is full hears of a free slot, and no instant makes one.
+    return { claimed, nextInMs: slots > 0 ? next.ready_in_ms : null };
   }
 
   private async nextReady(): Promise<NextReady> {
@@ -74,6 +76,6 @@ export class Claimer {
   private async ask(limit: number, alone: boolean): Promise<Claimed[]> {
     const question = { name: 'openbot_claim', text: claimText, query_timeout: this.answerMs, values: [this.known, this.node, this.epoch, limit, alone] };
     const { rows } = await this.pool.query<{ claim: ClaimRow }>(question);
-    return rows.map(({ claim }) => toClaimed(claim));
+    return rows.map(({ claim }) => toClaimed(claim, this.epoch));
   }
 }

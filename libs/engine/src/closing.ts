@@ -22,11 +22,16 @@ export class ResourcesLeftOpen extends Error {
 export async function closeResources(scope: PhaseScope, ownerGoes: Gate, processLeaves: AbortSignal): Promise<void> {
   if (scope.isEmpty) return void (await scope.close());
   const closed = untilClosed(scope, processLeaves);
-  const gone = new Promise<false>((resolve) => {
-    if (ownerGoes.isClosed) resolve(false);
-    else ownerGoes.signal.addEventListener('abort', () => resolve(false), { once: true });
-  });
-  if (!(await Promise.race([closed, gone]))) throw new ResourcesLeftOpen();
+  let give = (): void => undefined;
+  const gone = new Promise<false>((resolve) => (give = () => resolve(false)));
+  if (ownerGoes.isClosed) give();
+  else ownerGoes.signal.addEventListener('abort', give, { once: true });
+  try {
+    if (!(await Promise.race([closed, gone]))) throw new ResourcesLeftOpen();
+  } finally {
+    // The gate is the owner's, and it may have thousands of phases.
+    if (!ownerGoes.isClosed) ownerGoes.signal.removeEventListener('abort', give);
+  }
 }
 
 async function untilClosed(scope: PhaseScope, processLeaves: AbortSignal): Promise<boolean> {

@@ -76,7 +76,6 @@ type StoredHead = {
   cursor: object;
   generation: number;
   owner: string;
-  epoch: number;
   claim_id: string;
   commit_number: number;
   signal_count: number;
@@ -88,7 +87,16 @@ type StoredHead = {
   created_at: string;
 };
 
-const dateOf = (instant: string | null): Date | null => (instant === null ? null : new Date(instant));
+const lastInstantMs = 8_640_000_000_000_000;
+
+/** PostgreSQL writes a year as it is, and in its own time zone; a Date reads one beyond 9999 with a sign and six digits. What no Date can be is its last. */
+function dateOf(instant: string | null): Date | null {
+  if (instant === null) return null;
+  const digits = instant.indexOf('-');
+  const ms = Date.parse(digits > 4 ? `+${instant.slice(0, digits).padStart(6, '0')}${instant.slice(digits)}` : instant);
+  return new Date(Number.isNaN(ms) ? lastInstantMs : ms);
+}
+
 const msBetween = (from: string, to: string): number => Date.parse(to) - Date.parse(from);
 
 function readyFor({ was_runnable_at: instant, claimed_at: claimedAt, head }: ClaimRow): ReadyFor | null {
@@ -96,7 +104,8 @@ function readyFor({ was_runnable_at: instant, claimed_at: claimedAt, head }: Cla
   return head.generation === 1 ? { since: 'admission', ms: msBetween(head.created_at, claimedAt) } : null;
 }
 
-export const toClaimed = ({ head: row, ...claim }: ClaimRow): Claimed => ({
+/** `epoch` is the claimer's own: JSON has no number for every bigint. */
+export const toClaimed = ({ head: row, ...claim }: ClaimRow, epoch: string): Claimed => ({
   head: {
     id: row.id,
     context: { organizationId: row.organization_id, projectId: row.project_id },
@@ -112,7 +121,7 @@ export const toClaimed = ({ head: row, ...claim }: ClaimRow): Claimed => ({
     failure: row.failure_category === null || row.error_id === null ? null : { category: row.failure_category, errorId: row.error_id },
     generation: row.generation,
     owner: row.owner,
-    epoch: String(row.epoch),
+    epoch,
     claimId: row.claim_id,
     stalls: row.stalls,
     waitUntil: dateOf(row.wait_until),

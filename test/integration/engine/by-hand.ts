@@ -15,7 +15,7 @@ export async function joinAs(worker: Queryable, node: string): Promise<string> {
 /** Claims by the engine's own statement, as a node would that then does nothing by itself. */
 export async function claimAs(worker: Queryable, node: string, epoch: string, workflow: string, limit = 100): Promise<Head[]> {
   const { rows } = await worker.query(claimText, [[`${workflow}:1`], node, epoch, limit, false]);
-  return (rows as { claim: ClaimRow }[]).map(({ claim }) => toClaimed(claim).head);
+  return (rows as { claim: ClaimRow }[]).map(({ claim }) => toClaimed(claim, epoch).head);
 }
 
 export async function releaseAll(worker: Queryable, node: string, epoch: string, cost = 1): Promise<number> {

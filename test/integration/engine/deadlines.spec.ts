@@ -269,6 +269,24 @@ describe('the time of work', () => {
     expect(outside.sends).toEqual([`${id}:call`]);
   });
 
+  test.each([
+    ['deadline that says never', { deadline: new Date('9999-12-31T23:59:59.000Z') }],
+    ['deadline after that', { deadline: { inMs: 10_000 * 366 * 86_400_000 } }],
+    ['budget without an end', { budgetMs: Number.MAX_SAFE_INTEGER }],
+  ])('a %s is over for no owner, wherever the database has its clock', async (_, limit) => {
+    const id = await admit(database, tenant, 'far', { mode: 'waits' }, limit);
+    const worker = poolOf(database.worker);
+    const connection = await worker.connect();
+    try {
+      await connection.query(`set time zone 'Asia/Tokyo'`);
+      const [claimed] = await claimAs(connection, 'far', await joinAs(worker, 'far'), 'far');
+      expect(claimed).toMatchObject({ id, waitUntil: null });
+      expect(claimed!.expiresAt!.getTime()).toBeGreaterThanOrEqual(Date.parse('9999-12-31T23:59:59.000Z'));
+    } finally {
+      connection.release(true);
+    }
+  });
+
   test('work that never became ready ends at its deadline', async () => {
     const id = await admit(database, tenant, 'limited', { mode: 'works' }, { ready: false, deadline: { inMs: 200 } });
     expect(await ended(id)).toMatchObject(exceeded);

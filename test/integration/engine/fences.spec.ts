@@ -85,6 +85,14 @@ describe('the write fence', () => {
       for (const n of [1, 2]) expect(await commitAlone(worker, itemOf(next as Head, { n }))).toBe('already');
     });
 
+    test('an epoch that no number of JSON can say is its owner’s all the same', async () => {
+      await superuser.query(`insert into node (name, epoch) values ('aged', 9007199254740992)`);
+      const id = await admit(database, tenant, 'aged');
+      const [head] = await claimAs(worker, 'aged', await joinAs(worker, 'aged'), 'aged');
+      expect(head).toMatchObject({ id, epoch: '9007199254740993' });
+      expect(await commitAlone(worker, itemOf(head!))).toBe('applied');
+    });
+
     test('gone: deleted work', async () => {
       const head = await one();
       await superuser.query('delete from execution where id = $1', [head.id]);
