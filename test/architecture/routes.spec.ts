@@ -25,14 +25,14 @@ describe('what is missing is found', () => {
     }
 
     @Post('hidden')
-    @Permit('planted.write')
+    @Permit('chats.write')
     @ApiExcludeEndpoint()
     hidden(): string {
       return '';
     }
 
     @Get(':id')
-    @Permit('planted.read')
+    @Permit('chats.read')
     @ApiTags('Planted')
     @ApiOperation({ operationId: 'readPlanted', summary: 'Read what is planted' })
     @ApiOkResponse({ type: String })

@@ -15,7 +15,7 @@ const exceptions: Exceptions = {
     schema_migration: 'Which migrations ran.',
   },
   sharedByProjects: {
-    user_token: 'A token is found before its project is known: the project is what it says.',
+    credential: 'A token is found before its project is known: the project is what it says.',
     error_record: 'A fault is read by its id within the organization; it may have happened outside every project.',
   },
   openToEngine: {

@@ -2,7 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { v7 as uuidv7 } from 'uuid';
-import type { MemberRole } from '@domain/organizations/member.js';
+import type { OrganizationRole } from '@domain/access/roles.js';
 import { CreateOrganizationCommand } from '@contexts/organizations/public/create-organization.command.js';
 import { IssueTokenCommand } from '@contexts/sign-in/public/issue-token.command.js';
 import { Config } from '@platform/config/config.js';
@@ -30,7 +30,7 @@ export type TestApp = {
   /** A new organization, and its owner. */
   createTenant(): Promise<Caller>;
   /** Another member of the owner's organization. */
-  createMember(owner: Caller, role?: MemberRole): Promise<Caller>;
+  createMember(owner: Caller, role?: OrganizationRole): Promise<Caller>;
   close(): Promise<void>;
 };
 
@@ -77,7 +77,7 @@ function testApp(nest: NestFastifyApplication, url: string): TestApp {
     return { token, memberId: toPublicId('member', owner), organizationId: organization, call: as(token) };
   }
 
-  async function createMember(owner: Caller, role: MemberRole = 'member'): Promise<Caller> {
+  async function createMember(owner: Caller, role: OrganizationRole = 'member'): Promise<Caller> {
     const { status, body } = await owner.call('POST', '/v1/organization/members', { name: 'Max', role });
     if (status !== 201) throw new Error(`a member was not made: ${status}`);
     return { token: body['token'] as string, memberId: body['id'] as string, organizationId: owner.organizationId, call: as(body['token'] as string) };

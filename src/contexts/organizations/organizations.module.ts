@@ -3,10 +3,10 @@ import { CreateMemberHandler } from './commands/create-member.command.js';
 import { CreateOrganizationHandler } from './commands/create-organization.command.js';
 import { MembersController } from './http/members.controller.js';
 import { OrganizationController } from './http/organization.controller.js';
-import { FindDefaultProjectHandler, FindMembersHandler } from './queries/member.handlers.js';
+import { FindMembersHandler } from './queries/member.handlers.js';
 
 @Module({
   controllers: [OrganizationController, MembersController],
-  providers: [CreateMemberHandler, CreateOrganizationHandler, FindDefaultProjectHandler, FindMembersHandler],
+  providers: [CreateMemberHandler, CreateOrganizationHandler, FindMembersHandler],
 })
 export class OrganizationsModule {}

@@ -24,14 +24,14 @@ export class TokenAuthenticator extends Authenticator implements BeforeApplicati
     super();
   }
 
-  async authenticate(bearer: string): Promise<Identity | null> {
+  async authenticate(bearer: string, projectId: string | null): Promise<Identity | null> {
     const given = parseToken(bearer);
     if (!given) return null;
     const { organizationId, prefix, hash } = given;
     // A database that was used in development holds credentials that were printed on a screen and lie in a folder.
     if (this.config.production && organizationId === developmentOrganizationId) return null;
-    const rows = await read(this.db, { organizationId, projectId: null }, (tx) => findCredentials(tx, prefix));
-    const proven = rows.find((row) => provesToken(row.hash, hash));
+    const rows = await read(this.db, { organizationId, projectId: null }, (tx) => findCredentials(tx, prefix, projectId));
+    const proven = rows.find((row) => provesToken(row.hash, hash) || (row.old_hash !== null && provesToken(row.old_hash, hash)));
     if (!proven) return null;
     const identity = identityOf(organizationId, proven);
     if (identity && proven.use_is_old) this.recordUse(organizationId, proven.id);
@@ -48,7 +48,7 @@ export class TokenAuthenticator extends Authenticator implements BeforeApplicati
     if (this.recording.has(tokenId)) return;
     const recorded = transact(this.db, { organizationId, projectId: null }, async (tx) => {
       await tx.query(
-        `update user_token set last_used_at = clock_timestamp() where organization_id = tenant_organization() and id = $1
+        `update credential set last_used_at = clock_timestamp() where organization_id = tenant_organization() and id = $1
            and coalesce(last_used_at < clock_timestamp() - interval '1 minute', true)`,
         [tokenId],
       );

@@ -1,4 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
+import type { Permission } from '@platform/identity/identity.js';
 import { transportProblems, type TransportTag } from './transport-problems.js';
 
 type Schema = Record<string, unknown>;
@@ -22,6 +23,7 @@ export const commonSchemas: Record<string, Schema> = {
     violations: { type: 'array', items: violation },
   }),
   Unauthenticated: problem('Unauthenticated'),
+  PermissionMissing: problem('Forbidden', { permission: { ...text, description: 'The permission that your credential lacks here.' } }),
   BodyTooLarge: problem('BodyTooLarge'),
   UnsupportedMediaType: problem('UnsupportedMediaType'),
   RequestFailed: problem('RequestFailed', {
@@ -37,6 +39,12 @@ const failed = (status: number, category: string, message: string): Declared => 
   status,
   schema: 'RequestFailed',
   example: { _tag: 'RequestFailed', message, category, errorId: 'err_01k0000000e00800000000000g' },
+});
+
+const notPermitted = (permission: Permission): Declared => ({
+  status: 403,
+  schema: 'PermissionMissing',
+  example: { _tag: 'Forbidden', message: `This needs the permission ${permission}.`, permission },
 });
 
 const always = [
@@ -63,9 +71,13 @@ function declare(operation: Operation, { status, schema, example }: Declared): v
 }
 
 /** Every operation says all that it may answer, without its controller repeating it. */
-export function declareCommonProblems(operation: Operation, isPublic: boolean): void {
+export function declareCommonProblems(operation: Operation, permission: Permission | undefined): void {
+  const isPublic = permission === undefined || permission === 'public';
   for (const declared of always) declare(operation, declared);
-  if (!isPublic) declare(operation, plain('Unauthenticated'));
+  if (!isPublic) {
+    declare(operation, plain('Unauthenticated'));
+    declare(operation, notPermitted(permission));
+  }
   if (operation.requestBody) for (const declared of ofBodies) declare(operation, declared);
 }
 

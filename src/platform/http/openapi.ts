@@ -37,7 +37,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     const isPublic = permission === 'public';
     operation['x-permission'] = permission ?? null;
     operation.security = isPublic ? [] : [{ token: [] }];
-    declareCommonProblems(operation, isPublic);
+    declareCommonProblems(operation, permission);
   }
   const tags = new Set(operationsOf(document).flatMap(({ tags: names = [] }) => names));
   document.tags = [...tags].sort((a, b) => rank(a) - rank(b) || a.localeCompare(b)).map((name) => ({ name }));

@@ -1,13 +1,19 @@
 import { HttpException, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
+import { isPermissionName } from '@domain/access/permissions.js';
+import { fromPublicId } from '@platform/ids/typeid.js';
 import { Authenticator } from './authenticator.js';
 import { permissionMetadata, type Identity, type Permission } from './identity.js';
+import { refuse } from './refuse.js';
 
 /** Printable characters of a bounded length: what is longer is no token of ours. */
 const bearer = /^Bearer +([\x21-\x7e]{1,512}) *$/i;
 
 const unauthenticated = (): HttpException => new HttpException({ _tag: 'Unauthenticated', message: 'Send a valid token: "Authorization: Bearer <token>".' }, 401);
+
+/** The project that the path names; a malformed id names none. */
+const projectOf = ({ params }: FastifyRequest): string | null => fromPublicId('project', (params as { projectId?: string }).projectId ?? '');
 
 /** Stands before every route. Why a credential does not count is never told: unknown, revoked and expired are one answer. */
 @Injectable()
@@ -24,9 +30,11 @@ export class AuthenticationGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<FastifyRequest & { identity?: Identity }>();
     const token = bearer.exec(request.headers.authorization ?? '')?.[1];
     if (token === undefined) throw unauthenticated();
-    const identity = await this.authenticator.authenticate(token);
+    const identity = await this.authenticator.authenticate(token, projectOf(request));
     if (!identity) throw unauthenticated();
     request.identity = identity;
+    // A permission that is in no catalogue is nobody's.
+    if (!isPermissionName(permission) || !identity.permissions.has(permission)) await refuse(request, permission);
     return true;
   }
 }

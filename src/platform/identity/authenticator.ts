@@ -2,5 +2,6 @@ import type { Identity } from './identity.js';
 
 /** Turns a credential into an identity. The sign-in context provides it; `null` is any credential that does not count, for whatever reason. */
 export abstract class Authenticator {
-  abstract authenticate(bearer: string): Promise<Identity | null>;
+  /** `projectId`: the project that the path names, if it does; else the identity acts in the earliest that the credential may act in. */
+  abstract authenticate(bearer: string, projectId: string | null): Promise<Identity | null>;
 }

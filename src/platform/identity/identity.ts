@@ -1,4 +1,7 @@
 import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestjs/common';
+import type { PermissionName } from '@domain/access/permissions.js';
+import type { Rights } from '@domain/access/rights.js';
+import type { OrganizationRole } from '@domain/access/roles.js';
 import type { TenantContext } from '@domain/tenancy.js';
 
 /** Who acts, and within what. Never derived from strings, authors or ids: it comes from the credential that the request carried. */
@@ -6,7 +9,9 @@ export type Identity = {
   readonly context: TenantContext & { readonly projectId: string };
   readonly memberId: string;
   readonly tokenId: string;
-  readonly role: 'owner' | 'member';
+  readonly role: OrganizationRole;
+  /** What the credential may do in this project now. */
+  readonly permissions: Rights;
 };
 
 /** Person and way of signing in: another token of the same person is another author. */
@@ -16,5 +21,5 @@ export const CurrentIdentity = createParamDecorator((_: unknown, context: Execut
 
 export const permissionMetadata = 'openbot:permission';
 /** The permission that a route needs; `public` needs no credential. Every route names one: an architecture test checks it, and OpenAPI shows it. */
-export type Permission = 'public' | `${string}.${string}`;
+export type Permission = 'public' | PermissionName;
 export const Permit = (permission: Permission): MethodDecorator => SetMetadata(permissionMetadata, permission);

@@ -1,5 +1,5 @@
 import { CheckBotForWorkQuery, LoadBotForWorkQuery } from '@contexts/bots/public/load-bot.queries.js';
-import type { MemberRole } from '@domain/organizations/member.js';
+import { rightsOf } from '@domain/access/rights.js';
 import { transact } from '@platform/database/transact.js';
 import { ok } from '@domain/result.js';
 import { fromPublicId } from '@platform/ids/typeid.js';
@@ -137,7 +137,7 @@ test('work asks for delegate: missing, forbidden and given, in a transaction of 
   const projectId = fromPublicId('project', (await maker!.call('GET', '/v1/me')).body['project'] as string)!;
   const context = { organizationId: owner!.organizationId, projectId };
   const botId = fromPublicId('bot', bot)!;
-  const asker = { memberId: fromPublicId('member', other!.memberId)!, role: 'member' as MemberRole };
+  const asker = { memberId: fromPublicId('member', other!.memberId)!, permissions: rightsOf({ role: 'member', projectRole: null }) };
   const load = (who = asker) => app.queries.execute(new LoadBotForWorkQuery(context, who, botId));
   const check = () => transact(database.api, context, async (tx) => ok(await app.queries.execute(new CheckBotForWorkQuery(context, asker, botId, tx))));
 
@@ -155,5 +155,5 @@ test('work asks for delegate: missing, forbidden and given, in a transaction of 
     { ok: true, value: { id: botId, name: 'Guarded', instructions: '', model: null, maxSteps: 50 } },
     { ok: true, value: { ok: true, value: null } },
   ]);
-  expect((await load({ ...asker, memberId: fromPublicId('member', owner!.memberId)!, role: 'owner' })).ok).toBe(true);
+  expect((await load({ ...asker, memberId: fromPublicId('member', owner!.memberId)!, permissions: rightsOf({ role: 'owner', projectRole: null }) })).ok).toBe(true);
 });

@@ -144,7 +144,7 @@ describe('model steps', () => {
     app.provider.answer({ calls: [todosCall([])], until: opened });
     const receipt = await send(await app.otherToken(person), bot, 'work');
     await app.provider.request(1);
-    await app.outside.query(`update user_token set revoked_at = now() where member_id = $1 and id = (select author_token_id from chat_turn order by created_at desc limit 1)`, [
+    await app.outside.query(`update credential set revoked_at = now() where member_id = $1 and id = (select author_token_id from chat_turn order by created_at desc limit 1)`, [
       uuidOf(person.memberId),
     ]);
     open();

@@ -1,3 +1,4 @@
+import { rightsOf } from '@domain/access/rights.js';
 import { EventHub } from '@engine/reading/event-hub.js';
 import type { Environment } from '@platform/config/env.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -26,6 +27,7 @@ export async function identityOf({ call, organizationId, memberId }: Caller): Pr
     memberId: uuid('member', memberId),
     tokenId: uuid('token', body['token']),
     role: body['role'] as Identity['role'],
+    permissions: rightsOf({ role: body['role'] as Identity['role'], projectRole: null }),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
+import { rightsOf } from '@domain/access/rights.js';
 import type { ExecutionEventBody } from '@domain/executions/events.js';
 import type { EndState } from '@domain/executions/state.js';
 import { ok } from '@domain/result.js';
@@ -18,6 +19,7 @@ export const newIdentity = (): Identity => ({
   memberId: uuidv7(),
   tokenId: uuidv7(),
   role: 'member',
+  permissions: rightsOf({ role: 'member', projectRole: null }),
 });
 
 export const text = (delta: string, step = 1, attempt = 1): ExecutionEventBody => ({ _tag: 'Text', step, attempt, delta });

@@ -27,18 +27,22 @@ const operation = (path: string, method: string): Operation => {
 };
 
 test('each operation shows its permission, and only public ones need no token', () => {
-  expect(operation('/v1/samples', 'post')).toMatchObject({ 'x-permission': 'samples.write', security: [{ token: [] }] });
+  expect(operation('/v1/samples', 'post')).toMatchObject({ 'x-permission': 'chats.write', security: [{ token: [] }] });
   expect(operation('/health/live', 'get')).toMatchObject({ 'x-permission': 'public', security: [] });
 });
 
 test('each operation declares every problem that it may answer, with an example of that problem', () => {
-  expect(Object.keys(operation('/v1/samples', 'post').responses)).toEqual(['202', '400', '401', '413', '415', '500', '503']);
+  expect(Object.keys(operation('/v1/samples', 'post').responses)).toEqual(['202', '400', '401', '403', '413', '415', '500', '503']);
   for (const status of ['400', '401', '413', '415', '500', '503']) {
     const examples = operation('/v1/samples', 'post').responses[status]?.content['application/json'].examples ?? {};
     for (const [tag, { value }] of Object.entries(examples)) expect(value._tag).toBe(tag);
     expect(Object.keys(examples)).not.toHaveLength(0);
   }
+  expect(operation('/v1/samples', 'post').responses['403']?.content['application/json'].examples).toMatchObject({
+    PermissionMissing: { value: { _tag: 'Forbidden', permission: 'chats.write' } },
+  });
   expect(operation('/health/live', 'get').responses).not.toHaveProperty('401');
+  expect(operation('/health/live', 'get').responses).not.toHaveProperty('403');
   expect(operation('/v1/samples/{chatId}', 'get').responses).not.toHaveProperty('413');
 });
 

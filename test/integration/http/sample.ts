@@ -3,6 +3,7 @@ import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiProperty, ApiTags 
 import { Type } from 'class-transformer';
 import { ArrayMaxSize, IsArray, IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Max, Min, ValidateNested } from 'class-validator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { rightsOf } from '@domain/access/rights.js';
 import { Authenticator } from '@platform/identity/authenticator.js';
 import { CurrentIdentity, Permit, type Identity } from '@platform/identity/identity.js';
 import { PageOf, PageQuery } from '@platform/http/paging.js';
@@ -15,6 +16,7 @@ export const identity: Identity = {
   memberId: '01930000-0000-7000-8000-000000000003',
   tokenId: '01930000-0000-7000-8000-000000000004',
   role: 'owner',
+  permissions: rightsOf({ role: 'owner', projectRole: null }),
 };
 
 /** Knows one token. `broken` stands for a sign-in whose database is away. */
@@ -58,7 +60,7 @@ export const faults: Record<string, unknown> = {};
 @Controller('v1/samples')
 export class SampleController {
   @Get()
-  @Permit('samples.read')
+  @Permit('chats.read')
   @ApiOperation({ operationId: 'listSamples', summary: 'List samples' })
   @ApiOkResponse({ type: SamplePage })
   list(@Query() query: PageQuery): object {
@@ -66,7 +68,7 @@ export class SampleController {
   }
 
   @Get('fault')
-  @Permit('samples.read')
+  @Permit('chats.read')
   @ApiOperation({ operationId: 'failSample', summary: 'Fail' })
   @ApiOkResponse({ type: SampleView })
   fault(@Query('name') name: string): never {
@@ -74,7 +76,7 @@ export class SampleController {
   }
 
   @Get('stream')
-  @Permit('samples.read')
+  @Permit('chats.read')
   @ApiOperation({ operationId: 'streamSamples', summary: 'Stream' })
   @ApiOkResponse({ description: 'A stream' })
   stream(@Req() request: FastifyRequest, @Res() reply: FastifyReply): void {
@@ -85,7 +87,7 @@ export class SampleController {
   undeclared(): void {}
 
   @Get(':chatId')
-  @Permit('samples.read')
+  @Permit('chats.read')
   @ApiOperation({ operationId: 'readSample', summary: 'Read' })
   @ApiOkResponse({ type: SampleView })
   @ApiProblems(sampleProblems)
@@ -96,7 +98,7 @@ export class SampleController {
 
   @Post()
   @HttpCode(202)
-  @Permit('samples.write')
+  @Permit('chats.write')
   @ApiOperation({ operationId: 'createSample', summary: 'Create' })
   @ApiAcceptedResponse({ type: SampleView })
   create(@Body() body: SampleBody): object {

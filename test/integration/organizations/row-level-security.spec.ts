@@ -21,7 +21,7 @@ afterAll(async () => {
   await database.close();
 });
 
-const tables = ['organization', 'project', 'member', 'user_token', 'member_setting', 'bot', 'bot_grant'];
+const tables = ['organization', 'project', 'member', 'credential', 'member_setting', 'bot', 'bot_grant'];
 
 test.each(tables)('%s: without any filter a transaction sees the rows of its tenant, and no others', async (table) => {
   const column = table === 'organization' ? 'id' : 'organization_id';

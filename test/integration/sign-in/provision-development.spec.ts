@@ -44,7 +44,7 @@ test('the first start makes a member that can speak with a default bot', async (
 test('a second start finds everything again, and keeps a token that counts', async () => {
   const first = await provision(await start());
   expect(await provision(await start(), first.token)).toEqual(first);
-  expect(await counts('organization', 'project', 'member', 'bot', 'user_token')).toEqual([1, 1, 1, 1, 1]);
+  expect(await counts('organization', 'project', 'member', 'bot', 'credential')).toEqual([1, 1, 1, 1, 1]);
 });
 
 test('a start whose token no longer counts, or is another tenant’s, gives a new one', async () => {

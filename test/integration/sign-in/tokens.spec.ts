@@ -36,7 +36,7 @@ test('201: a token is shown once, counts at once, and is stored as a hash', asyn
   const listed = await owner.call('GET', tokens);
   expect(listed.text).not.toContain(token);
   expect((listed.body['items'] as { id: string }[]).map(({ id }) => id)).toContain(body['id']);
-  const { rows } = await outside.query(`select user_token::text as row from user_token`);
+  const { rows } = await outside.query(`select credential::text as row from credential`);
   const secret = Buffer.from(token.slice(4), 'base64url').subarray(16, 40);
   for (const { row } of rows as { row: string }[]) {
     expect(row).not.toContain(token);
@@ -72,7 +72,7 @@ test('401: an expired token, and a token of a suspended member, are as unknown o
   expect(body['expiresAt']).toBe((body['createdAt'] as number) + 3_600_000);
   const token = body['token'] as string;
   expect((await me(token)).status).toBe(200);
-  await outside.query(`update user_token set expires_at = clock_timestamp() where id = $1`, [fromPublicId('token', body['id'] as string)]);
+  await outside.query(`update credential set expires_at = clock_timestamp() where id = $1`, [fromPublicId('token', body['id'] as string)]);
   const expired = await me(token);
 
   const member = await app.createMember(owner);
@@ -101,7 +101,7 @@ test.each([
 
 test('401: a prefix of this organization with the right checksum and another secret is not enough', async () => {
   const other = newToken(owner.organizationId);
-  await outside.query(`update user_token set prefix = $1 where id = $2`, [
+  await outside.query(`update credential set prefix = $1 where id = $2`, [
     other.prefix,
     fromPublicId('token', (await owner.call('POST', tokens, { name: 'Twin' })).body['id'] as string),
   ]);
@@ -111,7 +111,7 @@ test('401: a prefix of this organization with the right checksum and another sec
 test('the use of a token is recorded at most once a minute, beside the requests', async () => {
   const { body } = await owner.call('POST', tokens, { name: 'Used' });
   const id = fromPublicId('token', body['id'] as string);
-  const lastUse = async (): Promise<Date | null> => (await outside.query(`select last_used_at from user_token where id = $1`, [id])).rows[0].last_used_at as Date | null;
+  const lastUse = async (): Promise<Date | null> => (await outside.query(`select last_used_at from credential where id = $1`, [id])).rows[0].last_used_at as Date | null;
   const recorded = async (): Promise<Date> => {
     for (;;) {
       const at = await lastUse();
@@ -123,7 +123,7 @@ test('the use of a token is recorded at most once a minute, beside the requests'
   await Promise.all(Array.from({ length: 10 }, () => me(body['token'] as string)));
   expect(await lastUse()).toEqual(first);
 
-  await outside.query(`update user_token set last_used_at = null where id = $1`, [id]);
+  await outside.query(`update credential set last_used_at = null where id = $1`, [id]);
   await me(body['token'] as string);
   expect((await recorded()).getTime()).toBeGreaterThan(first.getTime());
 });

@@ -1,7 +1,3 @@
-export const memberRoles = ['owner', 'member'] as const;
-/** An owner answers for the organization: only owners make members, and every bot of it is open to them. */
-export type MemberRole = (typeof memberRoles)[number];
-
 /** Characters. */
 export const nameLimit = 100;
 

@@ -1,13 +1,17 @@
+import type { PermissionName } from '@domain/access/permissions.js';
+import type { Rights } from '@domain/access/rights.js';
 import { botRights, type BotAction, type BotRight } from '@domain/bots/bot.js';
-import type { MemberRole } from '@domain/organizations/member.js';
 
-export type AccessFacts = { readonly ownsBot: boolean; readonly role: MemberRole; readonly granted: readonly BotRight[] };
+export type AccessFacts = { readonly ownsBot: boolean; readonly granted: readonly BotRight[]; readonly permissions: Rights };
 
-const all: ReadonlySet<BotAction> = new Set([...botRights, 'share'] as const);
-const none: ReadonlySet<BotAction> = new Set();
+const all: readonly BotAction[] = [...botRights, 'share'];
+const asked = { read: 'bots.read', delegate: 'bots.delegate', change: 'bots.change', share: 'bots.share' } as const satisfies Readonly<Record<BotAction, PermissionName>>;
 
-/** What a member may do with a bot. The bot's owner and the organization's owners may do all; anyone else what was granted, and then read. */
-export function botAccess({ ownsBot, role, granted }: AccessFacts): ReadonlySet<BotAction> {
-  if (ownsBot || role === 'owner') return all;
-  return granted.length > 0 ? new Set<BotAction>(['read', ...granted]) : none;
+/**
+ * What a member may do with a bot: its owner, and who administers bots, all; anyone else what was granted, and then read. Nobody more than their
+ * permissions let them do with any bot.
+ */
+export function botAccess({ ownsBot, granted, permissions }: AccessFacts): ReadonlySet<BotAction> {
+  const open = ownsBot || permissions.has('bots.administer') ? all : granted.length > 0 ? (['read', ...granted] as const) : [];
+  return new Set(permissions.has('bots.read') ? open.filter((action) => permissions.has(asked[action])) : []);
 }

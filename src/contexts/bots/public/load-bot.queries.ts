@@ -1,12 +1,13 @@
 import { Query } from '@nestjs/cqrs';
 import type { BotForWork, BotNotFound } from '@domain/bots/bot.js';
-import type { Forbidden, MemberRole } from '@domain/organizations/member.js';
+import type { Rights } from '@domain/access/rights.js';
+import type { Forbidden } from '@domain/organizations/member.js';
 import type { Result } from '@domain/result.js';
 import type { TenantContext } from '@domain/tenancy.js';
 import type { ReadTx } from '@engine/tx.js';
 
 /** Who asks; an Identity is one. */
-export type Asker = { readonly memberId: string; readonly role: MemberRole };
+export type Asker = { readonly memberId: string; readonly permissions: Rights };
 
 /**
  * The bot that a member may give work to. `BotNotFound` for one that they may not read, in whatever way it is not there; `Forbidden` when

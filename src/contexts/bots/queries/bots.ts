@@ -24,21 +24,23 @@ export type ReadableBot = { readonly bot: BotRow; readonly access: ReadonlySet<B
 
 const columns = `bot.id, bot.owner_id, bot.name, bot.instructions, bot.model, bot.model_follows_environment, bot.max_steps, bot.revision, bot.created_at, bot.updated_at`;
 
-/** The bots that asker $1 of role $2 may read. A locked bot's grants are read before the lock was had: see `lockReadableBot`. */
+/** The bots that asker $1 may read; $2: every bot of the project. A locked bot's grants are read before the lock was had: see `lockReadableBot`. */
 const readable = `
   select ${columns}, mine.rights as granted
   from bot left join bot_grant mine
     on mine.organization_id = bot.organization_id and mine.project_id = bot.project_id and mine.bot_id = bot.id and mine.member_id = $1
   where bot.organization_id = tenant_organization() and bot.project_id = tenant_project() and bot.deleted_at is null
-    and ($2::text = 'owner' or bot.owner_id = $1 or mine.member_id is not null)`;
+    and ($2::boolean or bot.owner_id = $1 or mine.member_id is not null)`;
+
+const readsEvery = ({ permissions }: Asker): boolean => permissions.has('bots.administer');
 
 const withAccess = ({ granted, ...bot }: GrantedRow, asker: Asker): ReadableBot => ({
   bot,
-  access: botAccess({ ownsBot: bot.owner_id === asker.memberId, role: asker.role, granted: granted ?? [] }),
+  access: botAccess({ ownsBot: bot.owner_id === asker.memberId, granted: granted ?? [], permissions: asker.permissions }),
 });
 
 export async function findReadableBot(tx: ReadTx, asker: Asker, botId: string): Promise<ReadableBot | null> {
-  const [row] = await tx.query<GrantedRow[]>(`${readable} and bot.id = $3`, [asker.memberId, asker.role, botId]);
+  const [row] = await tx.query<GrantedRow[]>(`${readable} and bot.id = $3`, [asker.memberId, readsEvery(asker), botId]);
   return row ? withAccess(row, asker) : null;
 }
 
@@ -55,7 +57,7 @@ export async function listReadableBots(tx: ReadTx, asker: Asker, page: { readonl
        and ($3::uuid is null or (bot.created_at, bot.id) > (
          select last.created_at, last.id from bot last where last.organization_id = tenant_organization() and last.project_id = tenant_project() and last.id = $3))
      order by bot.created_at, bot.id limit $4`,
-    [asker.memberId, asker.role, page.after, page.limit],
+    [asker.memberId, readsEvery(asker), page.after, page.limit],
   );
   return rows.map((row) => withAccess(row, asker));
 }

@@ -8,6 +8,7 @@ import {
   type ModelConnectionNameTaken,
   type ModelConnectionNotFound,
 } from '@domain/models/connection.js';
+import type { Rights } from '@domain/access/rights.js';
 import type { Forbidden } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import type { Tx } from '@engine/tx.js';
@@ -16,7 +17,6 @@ import { Egress } from '@platform/egress/egress.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { Sealer } from '@platform/secrets/sealer.js';
 import { keyBinding } from '../policies/connection-key.js';
-import { mayManageModels } from '../policies/models-access.js';
 import { findConnection, lockConnection, toSettings, type ConnectionRow } from '../queries/connections.js';
 import { checkReachableConnection, withNameTaken } from './connection-rules.js';
 
@@ -46,10 +46,10 @@ export class ChangeConnectionHandler implements ICommandHandler<ChangeConnection
     private readonly egress: Egress,
   ) {}
 
-  async execute({ identity: { context, role }, connectionId: id, expected, change }: ChangeConnectionCommand): Promise<Result<ConnectionRow, ChangeConnectionFailure>> {
+  async execute({ identity: { context, permissions }, connectionId: id, expected, change }: ChangeConnectionCommand): Promise<Result<ConnectionRow, ChangeConnectionFailure>> {
     const { organizationId } = context;
     const seen = await read(this.db, context, (tx) => findConnection(tx, organizationId, id));
-    const allowed = admitChange(seen, role, expected);
+    const allowed = admitChange(seen, permissions, expected);
     if (!allowed.ok) return allowed;
     // Judged outside the transaction, on the revision that the transaction then insists on.
     const wanted = await this.wanted(allowed.value, change);
@@ -58,7 +58,7 @@ export class ChangeConnectionHandler implements ICommandHandler<ChangeConnection
     const sealed = typeof change.apiKey === 'string' ? key.seal(keyBinding(id), change.apiKey) : null;
     return withNameTaken(wanted.value.name, () =>
       transact<Result<ConnectionRow, ChangeConnectionFailure>>(this.db, context, async (tx) => {
-        const admitted = admitChange(await lockConnection(tx, organizationId, id), role, expected);
+        const admitted = admitChange(await lockConnection(tx, organizationId, id), permissions, expected);
         if (!admitted.ok) return admitted;
         await updateConnection(tx, organizationId, id, wanted.value, { sealed, keep: change.apiKey === undefined });
         return ok((await findConnection(tx, organizationId, id))!);
@@ -82,9 +82,9 @@ export class ChangeConnectionHandler implements ICommandHandler<ChangeConnection
   }
 }
 
-function admitChange(row: ConnectionRow | null, role: Identity['role'], expected: number): Result<ConnectionRow, Forbidden | ModelConnectionNotFound | ModelConnectionConflict> {
+function admitChange(row: ConnectionRow | null, permissions: Rights, expected: number): Result<ConnectionRow, Forbidden | ModelConnectionNotFound | ModelConnectionConflict> {
   if (!row) return fail({ _tag: 'ModelConnectionNotFound' });
-  if (!mayManageModels(role)) return fail({ _tag: 'Forbidden' });
+  if (!permissions.has('models.manage')) return fail({ _tag: 'Forbidden' });
   if (row.revision !== expected) return fail({ _tag: 'ModelConnectionConflict', revision: row.revision });
   return ok(row);
 }

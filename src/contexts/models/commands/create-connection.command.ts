@@ -10,7 +10,6 @@ import { Egress } from '@platform/egress/egress.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { Sealer } from '@platform/secrets/sealer.js';
 import { keyBinding } from '../policies/connection-key.js';
-import { mayManageModels } from '../policies/models-access.js';
 import { findConnection, type ConnectionRow } from '../queries/connections.js';
 import { checkReachableConnection, withNameTaken } from './connection-rules.js';
 
@@ -34,8 +33,8 @@ export class CreateConnectionHandler implements ICommandHandler<CreateConnection
     private readonly egress: Egress,
   ) {}
 
-  async execute({ identity: { context, role }, wanted: { apiKey, ...wanted } }: CreateConnectionCommand): Promise<Result<ConnectionRow, CreateConnectionFailure>> {
-    if (!mayManageModels(role)) return fail({ _tag: 'Forbidden' });
+  async execute({ identity: { context, permissions }, wanted: { apiKey, ...wanted } }: CreateConnectionCommand): Promise<Result<ConnectionRow, CreateConnectionFailure>> {
+    if (!permissions.has('models.manage')) return fail({ _tag: 'Forbidden' });
     const checked = await checkReachableConnection(this.egress, { ...wanted, hasKey: apiKey !== null });
     if (!checked.ok) return checked;
     const id = uuidv7();

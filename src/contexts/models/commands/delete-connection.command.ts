@@ -5,7 +5,6 @@ import type { Forbidden } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
-import { mayManageModels } from '../policies/models-access.js';
 import { lockConnection } from '../queries/connections.js';
 
 export type DeleteConnectionFailure = Forbidden | ModelConnectionNotFound;
@@ -23,11 +22,11 @@ export class DeleteConnectionCommand extends Command<Result<void, DeleteConnecti
 export class DeleteConnectionHandler implements ICommandHandler<DeleteConnectionCommand> {
   constructor(private readonly db: DataSource) {}
 
-  execute({ identity: { context, role }, connectionId: id }: DeleteConnectionCommand): Promise<Result<void, DeleteConnectionFailure>> {
+  execute({ identity: { context, permissions }, connectionId: id }: DeleteConnectionCommand): Promise<Result<void, DeleteConnectionFailure>> {
     return transact<Result<void, DeleteConnectionFailure>>(this.db, context, async (tx) => {
       const row = await lockConnection(tx, context.organizationId, id);
       if (!row) return fail({ _tag: 'ModelConnectionNotFound' });
-      if (!mayManageModels(role)) return fail({ _tag: 'Forbidden' });
+      if (!permissions.has('models.manage')) return fail({ _tag: 'Forbidden' });
       await tx.query(
         `update model_connection set sealed_key = null, deleted_at = clock_timestamp(), updated_at = clock_timestamp(), revision = revision + 1
          where organization_id = $1 and id = $2`,

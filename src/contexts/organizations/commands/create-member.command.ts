@@ -1,15 +1,16 @@
 import { Command, CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
-import type { CreateMemberFailure, MemberRole } from '@domain/organizations/member.js';
+import { mayAppoint } from '@domain/access/rights.js';
+import type { OrganizationRole } from '@domain/access/roles.js';
+import type { CreateMemberFailure } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import { IssueTokenCommand, type IssuedToken } from '@contexts/sign-in/public/issue-token.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
-import { mayIn } from '../policies/organization-access.js';
 import type { Member } from '../public/member.queries.js';
 
-export type NewMember = { readonly name: string; readonly email: string | null; readonly role: MemberRole };
+export type NewMember = { readonly name: string; readonly email: string | null; readonly role: OrganizationRole };
 export type CreatedMember = { readonly member: Member; readonly token: IssuedToken };
 
 /** Makes a member together with a first token, which the owner hands over: without one nobody could enter as that member. */
@@ -29,8 +30,8 @@ export class CreateMemberHandler implements ICommandHandler<CreateMemberCommand>
     private readonly commands: CommandBus,
   ) {}
 
-  async execute({ identity: { context, role }, wanted }: CreateMemberCommand): Promise<Result<CreatedMember, CreateMemberFailure>> {
-    if (!mayIn(role, 'create-members')) return fail({ _tag: 'Forbidden' });
+  async execute({ identity: { context, permissions }, wanted }: CreateMemberCommand): Promise<Result<CreatedMember, CreateMemberFailure>> {
+    if (!permissions.has('members.create') || !mayAppoint(permissions, wanted.role)) return fail({ _tag: 'Forbidden' });
     return transact(this.db, context, async (tx) => {
       const id = uuidv7();
       const [made] = await tx.query<{ created_at: Date }[]>(

@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import { IsEmail, IsIn, IsOptional, ValidateIf } from 'class-validator';
-import { memberRoles, nameLimit, type MemberRole } from '@domain/organizations/member.js';
+import { organizationRoleNames, type OrganizationRole } from '@domain/access/roles.js';
+import { nameLimit } from '@domain/organizations/member.js';
 import { Characters } from '@platform/http/characters.js';
 import { PageOf, PageQuery } from '@platform/http/paging.js';
 import { IsPublicId } from '@platform/http/public-id.js';
@@ -28,7 +29,7 @@ export class MemberView {
   @ApiProperty({ example: 'mem_01k0w3j9v7e8t9q0c5m2x4z6b8' }) id: string;
   @ApiProperty({ example: 'Ada' }) name: string;
   @ApiProperty({ type: String, nullable: true, example: 'ada@example.com' }) email: string | null;
-  @ApiProperty({ enum: memberRoles }) role: MemberRole;
+  @ApiProperty({ enum: organizationRoleNames }) role: OrganizationRole;
   @ApiProperty({ description: 'A suspended member keeps everything and may do nothing.' }) suspended: boolean;
   @ApiProperty({ type: 'integer', description: 'Milliseconds since the epoch.' }) createdAt: number;
 }
@@ -51,10 +52,10 @@ export class CreateMemberBody {
   @Characters(3, 254)
   email?: string | null;
 
-  @ApiPropertyOptional({ enum: memberRoles, default: 'member' })
+  @ApiPropertyOptional({ enum: organizationRoleNames, default: 'member' })
   @ValidateIf((body: CreateMemberBody) => body.role !== undefined)
-  @IsIn(memberRoles)
-  role?: MemberRole;
+  @IsIn(organizationRoleNames)
+  role?: OrganizationRole;
 }
 
 export class ProjectsQuery extends OmitType(PageQuery, ['before', 'after'] as const) {

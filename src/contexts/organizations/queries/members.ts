@@ -1,4 +1,4 @@
-import type { MemberRole } from '@domain/organizations/member.js';
+import type { OrganizationRole } from '@domain/access/roles.js';
 import type { ReadTx } from '@engine/tx.js';
 import type { Member } from '../public/member.queries.js';
 
@@ -6,7 +6,7 @@ type MemberRow = {
   readonly id: string;
   readonly name: string;
   readonly email: string | null;
-  readonly role: MemberRole;
+  readonly role: OrganizationRole;
   readonly suspended_at: Date | null;
   readonly created_at: Date;
 };

@@ -1,8 +1,7 @@
-import { CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
+import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { ok } from '@domain/result.js';
-import { FindDefaultProjectQuery } from '@contexts/organizations/public/member.queries.js';
 import { transact } from '@platform/database/transact.js';
 import type { Tx } from '@engine/tx.js';
 import { newToken } from '../policies/token-text.js';
@@ -10,10 +9,7 @@ import { IssueTokenCommand, type IssuedToken } from '../public/issue-token.comma
 
 @CommandHandler(IssueTokenCommand)
 export class IssueTokenHandler implements ICommandHandler<IssueTokenCommand> {
-  constructor(
-    private readonly db: DataSource,
-    private readonly queries: QueryBus,
-  ) {}
+  constructor(private readonly db: DataSource) {}
 
   async execute(command: IssueTokenCommand): Promise<IssuedToken> {
     if (command.tx) return this.issue(command.tx, command);
@@ -22,14 +18,12 @@ export class IssueTokenHandler implements ICommandHandler<IssueTokenCommand> {
   }
 
   private async issue(tx: Tx, { context, memberId, wanted }: IssueTokenCommand): Promise<IssuedToken> {
-    const projectId = await this.queries.execute(new FindDefaultProjectQuery(context, tx));
-    if (projectId === null) throw new Error('an organization without a project cannot give tokens');
     const id = uuidv7();
     const { token, prefix, hash } = newToken(context.organizationId);
     const [row] = await tx.query<{ created_at: Date; expires_at: Date | null }[]>(
-      `insert into user_token (organization_id, id, member_id, project_id, name, prefix, hash, expires_at)
-       values ($1, $2, $3, $4, $5, $6, $7, clock_timestamp() + $8 * interval '1 millisecond') returning created_at, expires_at`,
-      [context.organizationId, id, memberId, projectId, wanted.name, prefix, hash, wanted.expiresInMs],
+      `insert into credential (organization_id, id, kind, member_id, created_by, name, prefix, hash, expires_at)
+       values ($1, $2, 'user_token', $3, $3, $4, $5, $6, clock_timestamp() + $7 * interval '1 millisecond') returning created_at, expires_at`,
+      [context.organizationId, id, memberId, wanted.name, prefix, hash, wanted.expiresInMs],
     );
     return { id, token, prefix, createdAt: row!.created_at, expiresAt: row!.expires_at };
   }

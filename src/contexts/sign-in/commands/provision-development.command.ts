@@ -55,7 +55,7 @@ export class ProvisionDevelopmentHandler implements ICommandHandler<ProvisionDev
   }
 
   private async provisionToken(previous: string | null): Promise<string> {
-    const identity = previous === null ? null : await this.authenticator.authenticate(previous);
+    const identity = previous === null ? null : await this.authenticator.authenticate(previous, null);
     if (previous !== null && identity?.memberId === owner.id && identity.context.organizationId === organization.id) return previous;
     const issued = await this.commands.execute(new IssueTokenCommand(context, owner.id, { name: 'Development', expiresInMs: null }));
     return issued.token;

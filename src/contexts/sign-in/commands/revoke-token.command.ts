@@ -22,8 +22,8 @@ export class RevokeTokenHandler implements ICommandHandler<RevokeTokenCommand> {
   execute({ identity: { context, memberId }, tokenId }: RevokeTokenCommand): Promise<Result<null, TokenNotFound>> {
     return transact(this.db, context, async (tx) => {
       const [, revoked] = await tx.query<[unknown[], number]>(
-        `update user_token set revoked_at = clock_timestamp()
-         where organization_id = tenant_organization() and member_id = $1 and id = $2 and revoked_at is null`,
+        `update credential set revoked_at = clock_timestamp()
+         where organization_id = tenant_organization() and member_id = $1 and id = $2 and kind = 'user_token' and revoked_at is null`,
         [memberId, tokenId],
       );
       return revoked === 0 ? fail({ _tag: 'TokenNotFound' }) : ok(null);

@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import { IsInt, IsOptional, IsString, Max, Min, ValidateIf } from 'class-validator';
-import { memberRoles, nameLimit, type MemberRole } from '@domain/organizations/member.js';
+import { organizationRoleNames, type OrganizationRole } from '@domain/access/roles.js';
+import { nameLimit } from '@domain/organizations/member.js';
 import { longestTokenLife } from '@domain/sign-in/token.js';
 import { Characters } from '@platform/http/characters.js';
 import { PageOf, PageQuery } from '@platform/http/paging.js';
@@ -14,7 +15,7 @@ export class MeView {
   @ApiProperty({ example: 'mem_01k0w3j9v7e8t9q0c5m2x4z6b8' }) id: string;
   @ApiProperty({ example: 'Ada' }) name: string;
   @ApiProperty({ type: String, nullable: true, example: 'ada@example.com' }) email: string | null;
-  @ApiProperty({ enum: memberRoles }) role: MemberRole;
+  @ApiProperty({ enum: organizationRoleNames }) role: OrganizationRole;
   @ApiProperty({ example: 'org_01k0w3j9v7e8t9q0c5m2x4z6b8' }) organization: string;
   @ApiProperty({ example: 'proj_01k0w3j9v7e8t9q0c5m2x4z6b8', description: 'The project that this token acts in.' }) project: string;
   @ApiProperty({ example: 'tok_01k0w3j9v7e8t9q0c5m2x4z6b8', description: 'The token that this request carried.' }) token: string;

@@ -1,21 +1,30 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
-import { tokenCounts } from '@domain/sign-in/token.js';
+import { common, rightsOf, within, type Rights } from '@domain/access/rights.js';
+import { credentialCounts } from '@domain/sign-in/token.js';
 import { read } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { LoadIdentityQuery } from '../public/load-identity.query.js';
 import { findCredentialById, type CredentialRow } from './tokens.js';
 
+/** Whoever acts by a credential may do what they may, within its scopes, and no more than its maker may now. */
+const rights = (row: CredentialRow): Rights =>
+  within(common(rightsOf({ role: row.role, projectRole: row.project_role }), rightsOf({ role: row.maker_role, projectRole: row.maker_project_role })), row.scopes);
+
 /** What a stored credential stands for; the caller has proven it or holds it from stored work. */
 export const identityOf = (organizationId: string, row: CredentialRow): Identity | null =>
-  tokenCounts(row) ? { context: { organizationId, projectId: row.project_id }, memberId: row.member_id, tokenId: row.id, role: row.role } : null;
+  credentialCounts(row)
+    ? { context: { organizationId, projectId: row.project_id }, memberId: row.member_id, tokenId: row.id, role: row.role, permissions: rights(row) }
+    : null;
 
 @QueryHandler(LoadIdentityQuery)
 export class LoadIdentityHandler implements IQueryHandler<LoadIdentityQuery> {
   constructor(private readonly db: DataSource) {}
 
+  /** In the project of the work: a credential that may not act there any more is one that does not count. */
   async execute({ context, tokenId, tx }: LoadIdentityQuery): Promise<Identity | null> {
-    const row = tx ? await findCredentialById(tx, tokenId) : await read(this.db, context, (own) => findCredentialById(own, tokenId));
-    return row && identityOf(context.organizationId, row);
+    const find = (own: Parameters<typeof findCredentialById>[0]) => findCredentialById(own, tokenId, context.projectId);
+    const row = tx ? await find(tx) : await read(this.db, context, find);
+    return row && (context.projectId === null || row.project_id === context.projectId) ? identityOf(context.organizationId, row) : null;
   }
 }

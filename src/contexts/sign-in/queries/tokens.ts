@@ -1,34 +1,55 @@
-import type { MemberRole } from '@domain/organizations/member.js';
-import type { TokenState } from '@domain/sign-in/token.js';
+import type { OrganizationRole, ProjectRole } from '@domain/access/roles.js';
+import type { CredentialState } from '@domain/sign-in/token.js';
 import type { ReadTx } from '@engine/tx.js';
 
-export type CredentialRow = TokenState & {
+/** A credential, with who acts by it, who made it, and where: what a request pays for is one statement. */
+export type CredentialRow = CredentialState & {
   readonly id: string;
   readonly hash: Buffer;
+  /** Of the secret before a rotation, while it still counts. */
+  readonly old_hash: Buffer | null;
+  readonly scopes: readonly string[] | null;
   readonly member_id: string;
+  readonly role: OrganizationRole;
+  readonly project_role: ProjectRole | null;
+  readonly maker_role: OrganizationRole;
+  readonly maker_project_role: ProjectRole | null;
   readonly project_id: string;
-  readonly role: MemberRole;
   /** The last recorded use is none or more than a minute ago. */
   readonly use_is_old: boolean;
 };
 
+/**
+ * $1 is the project that the path of the request names, or null: then the earliest that the credential may act in. One that is not there, or not the
+ * credential's, is as none: the route compares, and says that it has no such project.
+ */
 const credential = `
-  select token.id, token.hash, token.member_id, token.project_id, member.role,
-    token.revoked_at is not null as revoked,
-    coalesce(token.expires_at <= clock_timestamp(), false) as expired,
-    member.suspended_at is not null as suspended,
-    coalesce(token.last_used_at < clock_timestamp() - interval '1 minute', true) as use_is_old
-  from user_token token join member on member.organization_id = token.organization_id and member.id = token.member_id
-  where token.organization_id = tenant_organization()`;
+  select c.id, c.hash, case when c.old_until > clock_timestamp() then c.old_hash end as old_hash, c.scopes, member.id as member_id, member.role, mine.role as project_role,
+    maker.role as maker_role, theirs.role as maker_project_role, project.id as project_id,
+    c.revoked_at is not null as revoked,
+    coalesce(c.expires_at <= clock_timestamp(), false) as expired,
+    num_nonnulls(member.suspended_at, member.removed_at, maker.suspended_at, maker.removed_at) > 0 as suspended,
+    coalesce(c.last_used_at < clock_timestamp() - interval '1 minute', true) as use_is_old
+  from credential c
+  join member on member.organization_id = c.organization_id and member.id = c.member_id
+  join member maker on maker.organization_id = c.organization_id and maker.id = c.created_by
+  cross join lateral (
+    select coalesce(
+      (select p.id from project p where p.organization_id = c.organization_id and p.id = $1 and (c.projects is null or p.id = any (c.projects))),
+      (select p.id from project p where p.organization_id = c.organization_id and (c.projects is null or p.id = any (c.projects)) order by p.created_at, p.id limit 1)) as id) project
+  left join project_role mine on mine.organization_id = c.organization_id and mine.project_id = project.id and mine.member_id = member.id
+  left join project_role theirs on theirs.organization_id = c.organization_id and theirs.project_id = project.id and theirs.member_id = maker.id
+  where c.organization_id = tenant_organization() and project.id is not null`;
 
 /**
- * The tokens with this public prefix, each with its member: nearly always one. The join is the one place that reads the members' table from
- * here: every request pays for it, so it is one statement.
+ * The credentials with this public prefix: nearly always one. The joins are the one place that reads the tables of people and projects from here:
+ * every request pays for them.
  */
-export const findCredentials = (tx: ReadTx, prefix: string): Promise<CredentialRow[]> => tx.query<CredentialRow[]>(`${credential} and token.prefix = $1`, [prefix]);
+export const findCredentials = (tx: ReadTx, prefix: string, projectId: string | null): Promise<CredentialRow[]> =>
+  tx.query<CredentialRow[]>(`${credential} and (c.prefix = $2 or c.old_prefix = $2)`, [projectId, prefix]);
 
-export async function findCredentialById(tx: ReadTx, tokenId: string): Promise<CredentialRow | null> {
-  const [row] = await tx.query<CredentialRow[]>(`${credential} and token.id = $1`, [tokenId]);
+export async function findCredentialById(tx: ReadTx, id: string, projectId: string | null): Promise<CredentialRow | null> {
+  const [row] = await tx.query<CredentialRow[]>(`${credential} and c.id = $2`, [projectId, id]);
   return row ?? null;
 }
 
@@ -44,9 +65,9 @@ export type TokenRow = {
 /** One page of a member's own tokens that are not revoked, oldest first. Expired ones are shown: their owner may wonder why they stopped. */
 export const listTokens = (tx: ReadTx, memberId: string, page: { readonly after: string | null; readonly limit: number }): Promise<TokenRow[]> =>
   tx.query<TokenRow[]>(
-    `select id, name, prefix, created_at, expires_at, last_used_at from user_token
-     where organization_id = tenant_organization() and member_id = $1 and revoked_at is null
-       and ($2::uuid is null or (created_at, id) > (select t.created_at, t.id from user_token t where t.organization_id = tenant_organization() and t.member_id = $1 and t.id = $2))
+    `select id, name, prefix, created_at, expires_at, last_used_at from credential
+     where organization_id = tenant_organization() and member_id = $1 and kind = 'user_token' and revoked_at is null
+       and ($2::uuid is null or (created_at, id) > (select c.created_at, c.id from credential c where c.organization_id = tenant_organization() and c.member_id = $1 and c.id = $2))
      order by created_at, id limit $3`,
     [memberId, page.after, page.limit],
   );
