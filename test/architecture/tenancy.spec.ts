@@ -15,7 +15,7 @@ const exceptions: Exceptions = {
     schema_migration: 'Which migrations ran.',
   },
   sharedByProjects: {
-    credential: 'A token is found before its project is known: the project is what it says.',
+    project_role: 'What a credential may do is read before it is known in which project it acts.',
     error_record: 'A fault is read by its id within the organization; it may have happened outside every project.',
   },
   openToEngine: {

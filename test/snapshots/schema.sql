@@ -213,6 +213,42 @@ policy chat_turn_tenant permissive for all to openbot_app
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
 grant delete, insert, select, update to openbot_app;
 
+table credential owner openbot_owner row security forced
+  organization_id uuid not null
+  id uuid not null
+  kind text not null
+  member_id uuid
+  created_by uuid not null
+  name text not null
+  scopes text[]
+  projects uuid[]
+  prefix text not null
+  hash bytea not null
+  old_prefix text
+  old_hash bytea
+  old_until timestamp with time zone
+  created_at timestamp with time zone not null default clock_timestamp()
+  rotated_at timestamp with time zone
+  expires_at timestamp with time zone
+  last_used_at timestamp with time zone
+  revoked_at timestamp with time zone
+constraint credential_belongs_to_member FOREIGN KEY (organization_id, member_id) REFERENCES member(organization_id, id)
+constraint credential_has_its_maker FOREIGN KEY (organization_id, created_by) REFERENCES member(organization_id, id)
+constraint credential_has_its_member CHECK ((member_id IS NULL) = (kind = 'api_key'::text))
+constraint credential_hash_is_sha256 CHECK (octet_length(hash) = 32)
+constraint credential_is_named_by_id PRIMARY KEY (organization_id, id)
+constraint credential_kind_is_known CHECK (kind = ANY (ARRAY['user_token'::text, 'api_key'::text, 'session'::text]))
+constraint credential_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
+constraint credential_old_hash_is_sha256 CHECK (octet_length(old_hash) = 32)
+constraint credential_old_secret_is_whole CHECK (num_nulls(old_prefix, old_hash, old_until) = ANY (ARRAY[0, 3]))
+INDEX credential_is_found_by_old_prefix ON public.credential USING btree (organization_id, old_prefix) WHERE (old_prefix IS NOT NULL)
+INDEX credential_is_found_by_prefix ON public.credential USING btree (organization_id, prefix)
+INDEX credential_is_listed_by_member ON public.credential USING btree (organization_id, member_id, created_at, id)
+policy credential_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
 table error_record owner openbot_owner row security forced
   id uuid not null
   organization_id uuid
@@ -474,17 +510,20 @@ constraint master_key_check_is_named PRIMARY KEY (master_key_id);
 table member owner openbot_owner row security forced
   organization_id uuid not null
   id uuid not null
+  kind text not null default 'person'::text
   name text not null
   email text
   role text not null
   suspended_at timestamp with time zone
+  removed_at timestamp with time zone
   created_at timestamp with time zone not null default clock_timestamp()
 constraint member_belongs_to_organization FOREIGN KEY (organization_id) REFERENCES organization(id)
 constraint member_email_is_short CHECK (char_length(email) >= 3 AND char_length(email) <= 254)
 constraint member_is_named_by_id PRIMARY KEY (organization_id, id)
+constraint member_kind_is_known CHECK (kind = ANY (ARRAY['person'::text, 'service_account'::text, 'api_key'::text]))
 constraint member_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
-constraint member_role_is_known CHECK (role = ANY (ARRAY['owner'::text, 'member'::text]))
-UNIQUE INDEX member_email_is_taken_once ON public.member USING btree (organization_id, lower(email)) WHERE (email IS NOT NULL)
+constraint member_role_is_known CHECK (role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text, 'viewer'::text, 'auditor'::text]))
+UNIQUE INDEX member_email_is_taken_once ON public.member USING btree (organization_id, lower(email)) WHERE ((email IS NOT NULL) AND (removed_at IS NULL))
 policy member_tenant permissive for all to openbot_app
   using (organization_id = tenant_organization())
   with check (organization_id = tenant_organization())
@@ -650,7 +689,24 @@ table project owner openbot_owner row security forced
 constraint project_belongs_to_organization FOREIGN KEY (organization_id) REFERENCES organization(id)
 constraint project_is_named_by_id PRIMARY KEY (organization_id, id)
 constraint project_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
+INDEX project_is_listed_by_age ON public.project USING btree (organization_id, created_at, id)
 policy project_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
+table project_role owner openbot_owner row security forced
+  organization_id uuid not null
+  project_id uuid not null
+  member_id uuid not null
+  role text not null
+  created_at timestamp with time zone not null default clock_timestamp()
+constraint project_role_is_in_project FOREIGN KEY (organization_id, project_id) REFERENCES project(organization_id, id)
+constraint project_role_is_known CHECK (role = ANY (ARRAY['admin'::text, 'member'::text, 'viewer'::text]))
+constraint project_role_is_of_member FOREIGN KEY (organization_id, member_id) REFERENCES member(organization_id, id)
+constraint project_role_is_one_each PRIMARY KEY (organization_id, project_id, member_id)
+INDEX project_role_is_found_by_member ON public.project_role USING btree (organization_id, member_id)
+policy project_role_tenant permissive for all to openbot_app
   using (organization_id = tenant_organization())
   with check (organization_id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
@@ -781,30 +837,6 @@ policy usage_entry_platform restrictive for all to openbot_app
 policy usage_entry_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
-grant delete, insert, select, update to openbot_app;
-
-table user_token owner openbot_owner row security forced
-  organization_id uuid not null
-  id uuid not null
-  member_id uuid not null
-  project_id uuid not null
-  name text not null
-  prefix text not null
-  hash bytea not null
-  created_at timestamp with time zone not null default clock_timestamp()
-  expires_at timestamp with time zone
-  last_used_at timestamp with time zone
-  revoked_at timestamp with time zone
-constraint user_token_acts_in_project FOREIGN KEY (organization_id, project_id) REFERENCES project(organization_id, id)
-constraint user_token_belongs_to_member FOREIGN KEY (organization_id, member_id) REFERENCES member(organization_id, id)
-constraint user_token_hash_is_sha256 CHECK (octet_length(hash) = 32)
-constraint user_token_is_named_by_id PRIMARY KEY (organization_id, id)
-constraint user_token_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
-INDEX user_token_is_found_by_prefix ON public.user_token USING btree (organization_id, prefix)
-INDEX user_token_is_listed_by_member ON public.user_token USING btree (organization_id, member_id, created_at, id)
-policy user_token_tenant permissive for all to openbot_app
-  using (organization_id = tenant_organization())
-  with check (organization_id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
 
 CREATE OR REPLACE FUNCTION public.admit_batch(p_items jsonb)

@@ -9,7 +9,11 @@ export function resourceOf(pattern: string, url: string): string | null {
   const parts = pattern.split('/');
   const last = parts.findLastIndex((part) => part.startsWith(':'));
   if (last < 0) return null;
-  return url.split('?', 1)[0]!.split('/').slice(0, last + 1).join('/');
+  return url
+    .split('?', 1)[0]!
+    .split('/')
+    .slice(0, last + 1)
+    .join('/');
 }
 
 /**

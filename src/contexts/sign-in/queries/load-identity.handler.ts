@@ -13,9 +13,7 @@ const rights = (row: CredentialRow): Rights =>
 
 /** What a stored credential stands for; the caller has proven it or holds it from stored work. */
 export const identityOf = (organizationId: string, row: CredentialRow): Identity | null =>
-  credentialCounts(row)
-    ? { context: { organizationId, projectId: row.project_id }, memberId: row.member_id, tokenId: row.id, role: row.role, permissions: rights(row) }
-    : null;
+  credentialCounts(row) ? { context: { organizationId, projectId: row.project_id }, memberId: row.member_id, tokenId: row.id, role: row.role, permissions: rights(row) } : null;
 
 @QueryHandler(LoadIdentityQuery)
 export class LoadIdentityHandler implements IQueryHandler<LoadIdentityQuery> {
