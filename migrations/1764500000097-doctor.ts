@@ -124,9 +124,9 @@ const leases = `
 create function doctor_leases(p_limit int) returns table (found bigint, examples uuid[], more boolean, oldest_seconds double precision) ${definer} as $$
 begin
   return query
-  with held as (select l.id, l.state, coalesce(l.closing_at, l.opened_at) as since from resource_lease l where l.closed_at is null limit p_limit),
-  unsettled as (select h.id, h.since from held h where h.state = any ('{unknown,close_failed}'))
-  select count(*), (array_agg(u.id order by u.since))[1:5], (select count(*) = p_limit from held), extract(epoch from clock_timestamp() - min(u.since))::double precision from unsettled u;
+  with unsettled as (
+    select l.id, coalesce(l.closing_at, l.opened_at) as since from resource_lease l where l.closed_at is null and l.state = any ('{unknown,close_failed}') limit p_limit)
+  select count(*), (array_agg(u.id order by u.since))[1:5], count(*) = p_limit, extract(epoch from clock_timestamp() - min(u.since))::double precision from unsettled u;
 end $$`;
 
 /** Things that say they are held, by a process that does not live: no later owner of their work has looked at them yet. */
@@ -134,10 +134,10 @@ const abandoned = `
 create function doctor_abandoned_leases(p_limit int) returns table (found bigint, examples uuid[], more boolean) ${definer} as $$
 begin
   return query
-  with held as (select l.id, l.owner, l.process, l.state from resource_lease l where l.closed_at is null limit p_limit),
-  holder as materialized (select o.owner, o.process, lease_holder_lives(o.owner, o.process) as lives from (select distinct h.owner, h.process from held h where h.state <> 'unknown') o)
+  with held as (select l.id, l.owner, l.process from resource_lease l where l.closed_at is null and l.state <> 'unknown' limit p_limit),
+  holder as materialized (select o.owner, o.process, lease_holder_lives(o.owner, o.process) as lives from (select distinct h.owner, h.process from held h) o)
   select count(*), (array_agg(h.id order by h.id))[1:5], (select count(*) = p_limit from held)
-    from held h join holder o on o.owner = h.owner and o.process is not distinct from h.process where h.state <> 'unknown' and not o.lives;
+    from held h join holder o on o.owner = h.owner and o.process is not distinct from h.process where not o.lives;
 end $$`;
 
 const functions = [

@@ -1,6 +1,6 @@
 import { Pool } from 'pg';
 import { v7 as uuidv7 } from 'uuid';
-import { toPublicId } from '@platform/ids/typeid.js';
+import { fromPublicId, toPublicId } from '@platform/ids/typeid.js';
 import { exitCodeOf, type Finding, type Report } from '@platform/doctor/finding.js';
 import { printReport } from '@platform/doctor/print-report.js';
 import { runDoctor } from '@platform/doctor/run-doctor.js';
@@ -310,6 +310,20 @@ test('a thing that a living process holds is no fault, and neither is work that 
     await superuser.query('truncate resource_lease');
     await alive.pop()?.kill();
   }
+});
+
+test('a look that ends at its limit has seen what is unsettled, however much is held beside it', async () => {
+  for (let index = 0; index < 3; index += 1)
+    await superuser.query(
+      `insert into resource_lease (id, organization_id, project_id, kind, resource, execution_id, owner, epoch, generation, state)
+       values ($1, $2, $3, 'thing', 'door ' || $4, $1, 'ghost', 1, 1, 'open')`,
+      [uuidv7(), tenant.organizationId, tenant.projectId, index],
+    );
+  const lease = await plantLease('unknown', 'ghost');
+  const { rows } = await superuser.query('select found, examples, more from doctor_leases(2)');
+  expect(rows).toEqual([{ found: '1', examples: [fromPublicId('lease', lease)], more: false }]);
+  await superuser.query('truncate resource_lease');
+  await alive.pop()?.kill();
 });
 
 test('a question without an answer is told apart from a finding, and from a database that is not there', async () => {
