@@ -75,8 +75,8 @@ const storedGate = `
 create function stored_gate(p_id uuid, p_calls jsonb) returns jsonb language plpgsql stable as $$
 begin
   return (select case c.state when 'abandoned' then jsonb_build_object('refused', c.failure_category)
-      when 'intent' then jsonb_build_object('waits', true, 'until', (select r.ready_at from token_reservation r join permit p using (execution_id, step, name, attempt)
-        where r.execution_id = p_id and r.step = m.step and r.name = m.name and r.attempt = m.attempt and p.state = 'held')) end
+      when 'intent' then jsonb_build_object('waits', true, 'until', (select r.ready_at from token_reservation r left join permit p using (execution_id, step, name, attempt)
+        where r.execution_id = p_id and r.step = m.step and r.name = m.name and r.attempt = m.attempt and coalesce(p.state, 'held') = 'held')) end
     from jsonb_to_recordset(p_calls) m(step int, name text, attempt int, gate jsonb) cross join lateral call_of(p_id, m.step, m.name, m.attempt) c where m.gate is not null);
 end $$`;
 

@@ -4,7 +4,8 @@ import { Violation } from './violation.js';
 import type { Sent } from './outside.js';
 
 /**
- * What holds in every committed picture: each line names what is wrong with one execution, or nothing. Work that stalled three times waits by design.
+ * What holds in every committed picture: each line names what is wrong with one execution, or nothing. Work that stalled three times waits by design, and
+ * what the engine told itself is read with the calls: its row stays for the next commit of a phase.
  */
 const picture = `
 select count(*) filter (where b.ended_at is null)::int as open, array_agg(b.id || ' ' || b.wrong) filter (where b.wrong is not null) as wrong,
@@ -18,7 +19,7 @@ from (
     when x.state = 'running' and x.runnable_at is null then 'is running, but nobody owns it and nothing wakes it'
     when (x.state = 'cancelling' or x.ending is not null) and x.runnable_at is null and x.open_children = 0 then 'is to end, but nobody owns it and nothing wakes it'
     when x.state = 'waiting' and x.ending is null and x.stalls < 3 and coalesce(x.runnable_at > clock_timestamp(), true)
-      and exists (select from execution_signal s where s.execution_id = x.id and s.consumed is null and s.name <> 'cancel') then 'sleeps over an unread signal'
+      and exists (select from execution_signal s where s.execution_id = x.id and s.consumed is null and s.name <> all ('{cancel,decision,call-result}')) then 'sleeps over an unread signal'
     when x.state = 'outcome_unknown' and x.stalls < 3 and coalesce(x.runnable_at > clock_timestamp(), true)
       and not exists (select from execution_call c where c.execution_id = x.id and c.state = 'unknown' and c.decided is null) then 'sleeps over its decision'
   end as wrong

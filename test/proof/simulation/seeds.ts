@@ -29,7 +29,9 @@ export async function playSeeds(what: string, lanes: readonly Lane[], seeds: rea
       }
     }
   };
-  await Promise.all(lanes.map(along));
+  // Nobody plays on when the next test begins.
+  const ends = await Promise.allSettled(lanes.map(along));
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
   const seconds = (performance.now() - startedAt) / 1_000;
   process.stderr.write(`${what}: ${seeds.length} seeds in ${seconds.toFixed(1)} s, ${(seeds.length / seconds).toFixed(1)} seeds/s\n`);
 }
