@@ -11,7 +11,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 const claim = `
 create function claim_executions(p_known text[], p_node text, p_epoch bigint, p_limit int, p_alone boolean)
 returns table (head execution, claimed_at timestamptz, was_runnable_at timestamptz, was_state text, expires_at timestamptz) language plpgsql security definer
-  set search_path = pg_catalog, public set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+  set search_path = pg_catalog, public, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare ids uuid[]; claims uuid[]; instants timestamptz[]; states text[];
 begin
   if p_alone then
@@ -40,7 +40,7 @@ end $$`;
 
 /** Whether work is ready, when the next timer is due, and whether stalled work is ready that wants a node for itself. */
 const nextReady = `
-create function next_ready(p_known text[]) returns table (ready boolean, ready_in_ms double precision, stalled_ready boolean) language plpgsql stable security definer set search_path = pg_catalog, public as $$
+create function next_ready(p_known text[]) returns table (ready boolean, ready_in_ms double precision, stalled_ready boolean) language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
   return query select coalesce(bool_or(x.runnable_at <= clock_timestamp()), false), extract(epoch from min(x.runnable_at) filter (where x.runnable_at > '-infinity') - clock_timestamp())::double precision * 1000,
     coalesce(bool_or(x.stalls >= 3 and x.runnable_at <= clock_timestamp()), false)
@@ -53,7 +53,7 @@ end $$`;
  * A takeover costs a stall (\`p_cost\` 1); from the third on the work waits 2^n seconds. Its own time ran until the owner's last sign of life.
  */
 const release = `
-create function release_executions(p_owner text, p_epoch bigint, p_keep uuid[], p_cost int) returns setof uuid language plpgsql security definer set search_path = pg_catalog, public as $$
+create function release_executions(p_owner text, p_epoch bigint, p_keep uuid[], p_cost int) returns setof uuid language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 declare n node;
 begin
   select * into n from node y where y.name = p_owner;
@@ -69,14 +69,14 @@ begin
 end $$`;
 
 const owners = `
-create function list_owners() returns table (owner text, epoch bigint, held bigint) language plpgsql stable security definer set search_path = pg_catalog, public as $$
+create function list_owners() returns table (owner text, epoch bigint, held bigint) language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
   return query select x.owner, x.epoch, count(*) from execution x where x.owner is not null group by x.owner, x.epoch;
 end $$`;
 
 /** What an owner must notice without being told: cancels and signals of the work that it runs. */
 const watch = `
-create function watch_owned(p_owner text, p_epoch bigint) returns table (id uuid, claim_id uuid, state text, signal_count int) language plpgsql stable security definer set search_path = pg_catalog, public as $$
+create function watch_owned(p_owner text, p_epoch bigint) returns table (id uuid, claim_id uuid, state text, signal_count int) language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
   return query select x.id, x.claim_id, x.state, x.signal_count from execution x where x.owner = p_owner and x.epoch = p_epoch;
 end $$`;
@@ -87,7 +87,7 @@ end $$`;
  */
 const lockHeads = `
 create function lock_heads(p_ids uuid[], p_skip boolean, out ids uuid[], out organizations uuid[], out projects uuid[]) language plpgsql security definer
-  set search_path = pg_catalog, public set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+  set search_path = pg_catalog, public, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 begin
   if cardinality(p_ids) = 1 then
     -- One alone has no order.
@@ -136,7 +136,7 @@ end $$`;
 
 /** Work that could go on and that nobody can move: no live node says that it knows its workflow in this version. */
 const unknown = `
-create function unknown_workflows() returns table (workflow text, version int, executions bigint, oldest timestamptz) language plpgsql stable security definer set search_path = pg_catalog, public as $$
+create function unknown_workflows() returns table (workflow text, version int, executions bigint, oldest timestamptz) language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp as $$
 declare known text[] := array(select distinct k from node n cross join unnest(n.knows) k where node_lives(n.name));
 begin
   return query select x.workflow, x.workflow_version, count(*), min(x.created_at) from execution x

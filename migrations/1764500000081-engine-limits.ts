@@ -149,7 +149,7 @@ end $$`;
 
 /** Lets the next in where a place is free: what freed it left its row as the note. Limits in order, no heads. Answers how many limits had one. */
 const grantPermits = `
-create function grant_permits() returns int language plpgsql security definer set search_path = pg_catalog, public as $$
+create function grant_permits() returns int language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 declare l record; served int := 0;
 begin
   for l in select p.organization_id, p.limit_name from permit p where p.state = 'freed'
@@ -164,7 +164,7 @@ end $$`;
 
 /** Wakes the work that was let in: counted on its head, so that an owner that is about to wait is refused. What is locked now is woken by the next. */
 const wakePermitted = `
-create function wake_permitted() returns setof uuid language plpgsql security definer set search_path = pg_catalog, public as $$
+create function wake_permitted() returns setof uuid language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 declare waiting uuid[] := array(select distinct p.execution_id from permit p where p.state = 'held' and not p.woken limit 200); ready uuid[];
 begin
   if cardinality(waiting) = 0 then return; end if;

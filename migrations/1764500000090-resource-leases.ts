@@ -95,7 +95,7 @@ end $$`;
 /** A lease of any tenant, for the operator who was given its id. */
 const find = `
 create function find_lease(p_id uuid) returns table (id uuid, organization_id uuid, project_id uuid, kind text, resource text, execution_id uuid, owner text, state text, error_id uuid,
-  opened_at timestamptz, closing_at timestamptz, closed_at timestamptz, released_by text, holder_lives boolean) language plpgsql stable security definer set search_path = pg_catalog, public as $$
+  opened_at timestamptz, closing_at timestamptz, closed_at timestamptz, released_by text, holder_lives boolean) language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
   return query select l.id, l.organization_id, l.project_id, l.kind, l.resource, l.execution_id, l.owner, l.state, l.error_id, l.opened_at, l.closing_at, l.closed_at, l.released_by,
     l.closed_at is null and lease_holder_lives(l.owner, l.process) from resource_lease l where l.id = p_id;

@@ -5,7 +5,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * parts are of one snapshot: a node that claims was in the list of nodes before, so that one which has just come is never taken for one that has gone.
  */
 const lookAround = `
-create function look_around() returns table (owners jsonb, nodes jsonb, events boolean, places boolean) language plpgsql stable security definer set search_path = pg_catalog, public as $$
+create function look_around() returns table (owners jsonb, nodes jsonb, events boolean, places boolean) language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp as $$
 begin
   return query select
     (select coalesce(jsonb_agg(jsonb_build_object('owner', o.owner, 'epoch', o.epoch::text)), '[]') from list_owners() o),

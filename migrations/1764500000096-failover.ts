@@ -5,7 +5,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * control file names the timeline of the last checkpoint, which comes later. Null: nobody can tell here (a standby, or a service that hides it).
  */
 const timeline = `
-create function database_timeline() returns text language plpgsql security definer set search_path = pg_catalog as $$
+create function database_timeline() returns text language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
   if pg_is_in_recovery() then return null; end if;
   return (pg_control_system()).system_identifier || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8);
@@ -17,7 +17,7 @@ end $$`;
  * function's owner may not see it (it needs pg_read_all_stats). What decides is visible to everybody.
  */
 const replication = `
-create function replication_status(out status text, out standbys int, out synchronous int) language plpgsql stable security definer set search_path = pg_catalog as $$
+create function replication_status(out status text, out standbys int, out synchronous int) language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare waits boolean := current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') <> all ('{off,local}');
 begin
   select count(*), case when not coalesce(bool_or(r.sync_state is null), false) then count(*) filter (where r.sync_state = any ('{sync,quorum}')) end

@@ -5,7 +5,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * all that it and what it calls read is one snapshot: work that moves meanwhile is never half seen. The engine's role is given the columns that say
  * where work stands, and none that holds content.
  */
-const definer = 'language plpgsql stable security definer set search_path = pg_catalog, public set enable_seqscan = off';
+const definer = 'language plpgsql stable security definer set search_path = pg_catalog, public, pg_temp set enable_seqscan = off';
 
 /** What one owner holds. */
 const ownedBy = `

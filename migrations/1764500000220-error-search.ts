@@ -6,7 +6,7 @@ export class ErrorSearch1764500000220 implements MigrationInterface {
     await q.query(`create policy error_record_engine on error_record for select to openbot_engine using (true)`);
     await q.query(`grant select on error_record to openbot_engine`);
     await q.query(`
-      create function find_error_record(p_id uuid) returns setof error_record language sql stable security definer set search_path = pg_catalog, public as $$
+      create function find_error_record(p_id uuid) returns setof error_record language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
         select * from error_record where id = p_id
       $$`);
     await q.query(`alter function find_error_record(uuid) owner to openbot_engine`);

@@ -119,7 +119,7 @@ const item = [
 ];
 
 const lockChats = `
-create function feature_lock_chat(p_ids uuid[], p_skip boolean) returns uuid[] language plpgsql security definer set search_path = pg_catalog, public as $$
+create function feature_lock_chat(p_ids uuid[], p_skip boolean) returns uuid[] language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
 declare got uuid[];
 begin
   if p_skip then
@@ -159,14 +159,14 @@ end $$`;
 
 /** A turn that waits for its place is let go by the end of the turn that advances. */
 const turnWaker = `
-create function feature_waker_turn(p_ids uuid[]) returns uuid[] language sql stable security definer set search_path = pg_catalog, public as $$
+create function feature_waker_turn(p_ids uuid[]) returns uuid[] language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select array(select x.id from execution x join chat c on c.id = x.subject_id
     where x.id = any (p_ids) and x.state = 'queued' and c.running_turn_id is not null and c.running_turn_id::text <> x.cursor->>'turnId')
 $$`;
 
 /** An interrupt is told when the turn that it stops has ended. */
 const interruptWaker = `
-create function feature_waker_interrupt(p_ids uuid[]) returns uuid[] language sql stable security definer set search_path = pg_catalog, public as $$
+create function feature_waker_interrupt(p_ids uuid[]) returns uuid[] language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
   select array(select x.id from execution x join chat c on c.id = x.subject_id where x.id = any (p_ids) and c.running_turn_id::text = x.cursor->>'turnId')
 $$`;
 

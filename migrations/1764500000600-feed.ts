@@ -49,7 +49,7 @@ create table product_event (
  */
 const sequence = `
 create function sequence_feed(p_limit int) returns table (o_organization uuid, o_project uuid, o_position bigint, o_numbered int) language plpgsql security definer
-  set search_path = pg_catalog, public set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+  set search_path = pg_catalog, public, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare organizations uuid[]; projects uuid[];
 begin
   select array_agg(f.organization_id), array_agg(f.project_id) into organizations, projects from (

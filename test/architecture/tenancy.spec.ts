@@ -66,6 +66,24 @@ describe('the protection of tables', () => {
     expect(tables.filter(tenantColumn).length).toBeGreaterThan(10);
   });
 
+  test('no function that acts for another takes a table that its caller made for the one that it means', async () => {
+    const { rows } = await superuser.query<{ name: string; path: string | null }>(
+      `select p.proname as name, (select s from unnest(p.proconfig) s where s like 'search_path=%') as path from pg_proc p where p.pronamespace = 'public'::regnamespace and p.prosecdef`,
+    );
+    expect(rows.length).toBeGreaterThan(10);
+    // Temporary tables are looked at first, unless they are named last.
+    expect(rows.filter(({ path }) => !path?.endsWith(', pg_temp'))).toEqual([]);
+    const worker = new Client(database.workerUrl);
+    await worker.connect();
+    try {
+      await worker.query(`create temp table node (name text, epoch bigint, beat bigint)`);
+      await worker.query(`insert into pg_temp.node values ('planted', 1, 1)`);
+      expect((await worker.query('select nodes from look_around()')).rows).toEqual([{ nodes: [] }]);
+    } finally {
+      await worker.end();
+    }
+  });
+
   test('every exception names a table that is there', () => {
     const names = tables.map(({ name }) => name);
     expect(Object.values(exceptions).flatMap((reasons) => Object.keys(reasons as Record<string, string>).filter((name) => !names.includes(name)))).toEqual([]);

@@ -1009,7 +1009,7 @@ CREATE OR REPLACE FUNCTION public.claim_executions(p_known text[], p_node text, 
  RETURNS TABLE(head execution, claimed_at timestamp with time zone, was_runnable_at timestamp with time zone, was_state text, expires_at timestamp with time zone)
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -1345,7 +1345,7 @@ CREATE OR REPLACE FUNCTION public.database_timeline()
  RETURNS text
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   if pg_is_in_recovery() then return null; end if;
@@ -1377,7 +1377,7 @@ CREATE OR REPLACE FUNCTION public.doctor_abandoned_leases(p_limit integer)
  RETURNS TABLE(found bigint, examples uuid[], more boolean)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
  SET enable_seqscan TO 'off'
 AS $function$
 begin
@@ -1395,7 +1395,7 @@ CREATE OR REPLACE FUNCTION public.doctor_children(p_recent integer)
  RETURNS TABLE(found bigint, examples uuid[])
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
  SET enable_seqscan TO 'off'
 AS $function$
 begin
@@ -1419,7 +1419,7 @@ CREATE OR REPLACE FUNCTION public.doctor_gaps(p_recent integer, p_depth integer)
  RETURNS TABLE(found bigint, examples uuid[])
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
  SET enable_seqscan TO 'off'
 AS $function$
 begin
@@ -1440,7 +1440,7 @@ CREATE OR REPLACE FUNCTION public.doctor_leases(p_limit integer)
  RETURNS TABLE(found bigint, examples uuid[], more boolean, oldest_seconds double precision)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
  SET enable_seqscan TO 'off'
 AS $function$
 begin
@@ -1457,7 +1457,7 @@ CREATE OR REPLACE FUNCTION public.doctor_owned_by(p_owner text, p_epoch bigint)
  RETURNS TABLE(found bigint, examples uuid[])
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
  SET enable_seqscan TO 'off'
 AS $function$
 begin
@@ -1471,7 +1471,7 @@ CREATE OR REPLACE FUNCTION public.doctor_parked(p_limit integer)
  RETURNS TABLE(found bigint, examples uuid[], more boolean)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
  SET enable_seqscan TO 'off'
 AS $function$
 declare parked uuid[]; woken uuid[]; w record; known uuid[]; waker text;
@@ -1498,7 +1498,7 @@ CREATE OR REPLACE FUNCTION public.doctor_permits(p_limit integer, p_seconds doub
  RETURNS TABLE(found bigint, examples uuid[], more boolean)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
  SET enable_seqscan TO 'off'
 AS $function$
 begin
@@ -1518,7 +1518,7 @@ CREATE OR REPLACE FUNCTION public.doctor_ready(p_limit integer, p_seconds double
  RETURNS TABLE(found bigint, examples uuid[], more boolean, oldest_seconds double precision)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
  SET enable_seqscan TO 'off'
 AS $function$
 begin
@@ -1538,7 +1538,7 @@ CREATE OR REPLACE FUNCTION public.doctor_unknown(p_limit integer)
  RETURNS TABLE(found bigint, examples uuid[], more boolean, oldest_seconds double precision)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
  SET enable_seqscan TO 'off'
 AS $function$
 begin
@@ -1555,7 +1555,7 @@ CREATE OR REPLACE FUNCTION public.doctor_unnumbered(p_limit integer, p_seconds d
  RETURNS TABLE(found bigint, more boolean, oldest_seconds double precision)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
  SET enable_seqscan TO 'off'
 AS $function$
 begin
@@ -1599,7 +1599,7 @@ CREATE OR REPLACE FUNCTION public.feature_lock_chat(p_ids uuid[], p_skip boolean
  RETURNS uuid[]
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 declare got uuid[];
 begin
@@ -1646,7 +1646,7 @@ CREATE OR REPLACE FUNCTION public.feature_waker_interrupt(p_ids uuid[])
  RETURNS uuid[]
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
   select array(select x.id from execution x join chat c on c.id = x.subject_id where x.id = any (p_ids) and c.running_turn_id::text = x.cursor->>'turnId')
 $function$
@@ -1657,7 +1657,7 @@ CREATE OR REPLACE FUNCTION public.feature_waker_turn(p_ids uuid[])
  RETURNS uuid[]
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
   select array(select x.id from execution x join chat c on c.id = x.subject_id
     where x.id = any (p_ids) and x.state = 'queued' and c.running_turn_id is not null and c.running_turn_id::text <> x.cursor->>'turnId')
@@ -1682,7 +1682,7 @@ CREATE OR REPLACE FUNCTION public.find_error_record(p_id uuid)
  RETURNS SETOF error_record
  LANGUAGE sql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
         select * from error_record where id = p_id
       $function$
@@ -1694,7 +1694,7 @@ CREATE OR REPLACE FUNCTION public.find_lease(p_id uuid)
  RETURNS TABLE(id uuid, organization_id uuid, project_id uuid, kind text, resource text, execution_id uuid, owner text, state text, error_id uuid, opened_at timestamp with time zone, closing_at timestamp with time zone, closed_at timestamp with time zone, released_by text, holder_lives boolean)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 begin
   return query select l.id, l.organization_id, l.project_id, l.kind, l.resource, l.execution_id, l.owner, l.state, l.error_id, l.opened_at, l.closing_at, l.closed_at, l.released_by,
@@ -1708,7 +1708,7 @@ CREATE OR REPLACE FUNCTION public.grant_permits()
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 declare l record; served int := 0;
 begin
@@ -1794,7 +1794,7 @@ CREATE OR REPLACE FUNCTION public.list_owners()
  RETURNS TABLE(owner text, epoch bigint, held bigint)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 begin
   return query select x.owner, x.epoch, count(*) from execution x where x.owner is not null group by x.owner, x.epoch;
@@ -1846,7 +1846,7 @@ CREATE OR REPLACE FUNCTION public.lock_heads(p_ids uuid[], p_skip boolean, OUT i
  RETURNS record
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -1893,7 +1893,7 @@ CREATE OR REPLACE FUNCTION public.look_around()
  RETURNS TABLE(owners jsonb, nodes jsonb, events boolean, places boolean)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 begin
   return query select
@@ -1953,7 +1953,7 @@ CREATE OR REPLACE FUNCTION public.next_ready(p_known text[])
  RETURNS TABLE(ready boolean, ready_in_ms double precision, stalled_ready boolean)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 begin
   return query select coalesce(bool_or(x.runnable_at <= clock_timestamp()), false), extract(epoch from min(x.runnable_at) filter (where x.runnable_at > '-infinity') - clock_timestamp())::double precision * 1000,
@@ -2156,7 +2156,7 @@ CREATE OR REPLACE FUNCTION public.release_executions(p_owner text, p_epoch bigin
  RETURNS SETOF uuid
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 declare n node;
 begin
@@ -2221,7 +2221,7 @@ CREATE OR REPLACE FUNCTION public.replication_status(OUT status text, OUT standb
  RETURNS record
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare waits boolean := current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') <> all ('{off,local}');
 begin
@@ -2290,7 +2290,7 @@ CREATE OR REPLACE FUNCTION public.sequence_feed(p_limit integer)
  RETURNS TABLE(o_organization uuid, o_project uuid, o_position bigint, o_numbered integer)
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
  SET enable_bitmapscan TO 'off'
@@ -2419,7 +2419,7 @@ CREATE OR REPLACE FUNCTION public.unknown_workflows()
  RETURNS TABLE(workflow text, version integer, executions bigint, oldest timestamp with time zone)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 declare known text[] := array(select distinct k from node n cross join unnest(n.knows) k where node_lives(n.name));
 begin
@@ -2447,7 +2447,7 @@ CREATE OR REPLACE FUNCTION public.wake_permitted()
  RETURNS SETOF uuid
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 declare waiting uuid[] := array(select distinct p.execution_id from permit p where p.state = 'held' and not p.woken limit 200); ready uuid[];
 begin
@@ -2468,7 +2468,7 @@ CREATE OR REPLACE FUNCTION public.watch_owned(p_owner text, p_epoch bigint)
  RETURNS TABLE(id uuid, claim_id uuid, state text, signal_count integer)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 begin
   return query select x.id, x.claim_id, x.state, x.signal_count from execution x where x.owner = p_owner and x.epoch = p_epoch;

@@ -12,7 +12,7 @@ const statements = [
   `create table probe_row (execution_id uuid not null, organization_id uuid not null, project_id uuid not null, number int not null, constraint probe_row_counts check (number >= 0))`,
   ...protectTable('probe', 'project'),
   ...protectTable('probe_row', 'project'),
-  `create function feature_lock_probe(p_ids uuid[], p_skip boolean) returns uuid[] language plpgsql security definer set search_path = pg_catalog, public as $$
+  `create function feature_lock_probe(p_ids uuid[], p_skip boolean) returns uuid[] language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
    begin
      if p_skip then
        return array(select x.id from probe x where x.id = any (p_ids) order by x.id for no key update skip locked);
