@@ -348,3 +348,41 @@ test('another timeline ends every open reader with a fault before it gets an eve
   await eventually(() => again.seen.length === 1);
   expect(sequences(again.seen)).toEqual([3]);
 });
+
+test('whose head is of the history that goes on reads on, though nobody read over the change; whose head is of the lost one is told to come again', async () => {
+  const [open, id] = [await work.admit(who), await work.admit(who)];
+  let timeline = 'first';
+  const wake = new InProcessWake();
+  const hub = new EventHub(async (pages) => ({ ...(await readRowsOf(database.api)(pages)), timeline }), work.sealer, wake, { sweepMs: 60_000 });
+  hubs.push(hub);
+  const of = async (log: string, afterSequence: number, history: string): Promise<Observation> =>
+    observation(log, afterSequence, { head: { ...(await work.head(who, log)), timeline: history } });
+  const page = { context: who.context, logId: id, after: 0, limit: 10 };
+  const before = collect(hub.observe(await of(open, 0, 'first')));
+  await eventually(() => before.seen.length === 1);
+  expect((await hub.readPage({ ...page, timeline: 'first' })).events).toHaveLength(1);
+  timeline = 'second';
+  // The database went on from another history, and nothing has been read since: these two looked at their heads after and before that.
+  const [after, late] = [collect(hub.observe(await of(id, 0, 'second'))), collect(hub.observe(await of(id, 1, 'first')))];
+  await expect(late.done).rejects.toBeInstanceOf(TimelineChanged);
+  await expect(before.done).rejects.toBeInstanceOf(TimelineChanged);
+  await eventually(() => after.seen.length === 1);
+  await expect(hub.readPage({ ...page, timeline: 'first' })).rejects.toBeInstanceOf(TimelineChanged);
+  expect((await hub.readPage({ ...page, timeline: 'second' })).events).toHaveLength(1);
+  await work.end(who, id);
+  wake.publish([id]);
+  await after.done;
+  expect(sequences(after.seen)).toEqual([1, 2]);
+  await expect(readAll(hub.observe(await of(id, 1, 'first')))).rejects.toBeInstanceOf(TimelineChanged);
+  expect(sequences(await readAll(hub.observe(await of(id, 1, 'second'))))).toEqual([2]);
+  expect(hub.figures.readers).toBe(0);
+});
+
+test('the first reader of a process is told, too, when its head is of a lost history', async () => {
+  const id = await work.admit(who);
+  const hub = new EventHub(async (pages) => ({ ...(await readRowsOf(database.api)(pages)), timeline: 'second' }), work.sealer, new InProcessWake(), { sweepMs: 60_000 });
+  hubs.push(hub);
+  const head = { ...(await work.head(who, id)), timeline: 'first' };
+  await expect(readAll(hub.observe(await observation(id, 1, { head })))).rejects.toBeInstanceOf(TimelineChanged);
+  await expect(hub.readPage({ context: who.context, logId: id, after: 0, limit: 10, timeline: 'first' })).rejects.toBeInstanceOf(TimelineChanged);
+});

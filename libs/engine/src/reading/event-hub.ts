@@ -11,8 +11,8 @@ export type Observation = {
   readonly logId: string;
   /** Entries after this sequence; it is not ahead of `head`. */
   readonly afterSequence: number;
-  /** As it was read together with the reader's rights, before this call. */
-  readonly head: { readonly sequence: number; readonly ended: boolean };
+  /** As it was read together with the reader's rights, before this call; `timeline`: of which history of the database, as far as it can be told. */
+  readonly head: { readonly sequence: number; readonly ended: boolean; readonly timeline?: string | null };
   /** Ends the observation, and nothing else. */
   readonly signal: AbortSignal;
   /** Whether the reader may still see the log: asked at most every five seconds. `false` ends the observation. */
@@ -79,8 +79,11 @@ export class LogHub<Row extends LogRow, E extends LogEntry> {
     const end = (): void => reader.end();
     if (signal.aborted || this.closed) return;
     signal.addEventListener('abort', end, { once: true });
-    const log = this.follow(observation, reader);
+    let log: FollowedLog<E> | null = null;
     try {
+      if (!this.isOfPages(head)) await reader.orEnd(this.agree(observation));
+      if (this.closed) return;
+      log = this.follow(observation, reader);
       let cursor = afterSequence;
       // Work that had ended is read up to its head: an event after the end state must not keep its readers waiting for more.
       while (!reader.ended && !(head.ended && cursor >= head.sequence)) {
@@ -97,6 +100,18 @@ export class LogHub<Row extends LogRow, E extends LogEntry> {
       signal.removeEventListener('abort', end);
       this.leave(log, reader);
     }
+  }
+
+  /**
+   * Logs are followed in one history of the database. A head of another one than the last page was of has been read before a failover or after it, and only
+   * the database says which: this page ends who followed the lost history, or refuses this reader.
+   */
+  private agree({ context, logId, afterSequence, head }: Observation): Promise<EventPage<E>> {
+    return this.pages.page({ context, logId, after: afterSequence, limit: 1, timeline: head.timeline ?? null });
+  }
+
+  private isOfPages({ timeline = null }: Observation['head']): boolean {
+    return timeline === null || timeline === this.pages.timeline;
   }
 
   /** Ends every observation; clients come back to another node with their cursors. */
@@ -147,10 +162,10 @@ export class LogHub<Row extends LogRow, E extends LogEntry> {
     return log;
   }
 
-  private leave(log: FollowedLog<E>, reader: Reader): void {
+  private leave(log: FollowedLog<E> | null, reader: Reader): void {
     reader.end();
-    log.readers.delete(reader);
-    if (log.readers.size === 0 && this.logs.get(log.id) === log) this.logs.delete(log.id);
+    log?.readers.delete(reader);
+    if (log?.readers.size === 0 && this.logs.get(log.id) === log) this.logs.delete(log.id);
   }
 
   private lookAtAll(): void {

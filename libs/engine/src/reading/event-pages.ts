@@ -8,6 +8,8 @@ export type PageRequest = {
   readonly logId: string;
   readonly after: number;
   readonly limit: number;
+  /** Of the history in which the cursor was found to be one; without it, of the one that the pages were of when it was asked for. */
+  readonly timeline?: string | null;
 };
 /** `more`: the page is full, so that more may be stored already. */
 export type EventPage<E> = { readonly events: readonly E[]; readonly more: boolean };
@@ -31,7 +33,13 @@ export const maxPageBytes = 262_144;
 /** Opening events is work for the processor: other requests get their turn in between. */
 const openedPerTurn = 100;
 
-type Waiting<E> = { readonly request: PageRequest; readonly promise: Promise<EventPage<E>>; resolve(page: EventPage<E>): void; reject(error: unknown): void };
+type Waiting<E> = {
+  readonly request: PageRequest;
+  readonly timeline: string | null;
+  readonly promise: Promise<EventPage<E>>;
+  resolve(page: EventPage<E>): void;
+  reject(error: unknown): void;
+};
 
 /** Every read of one kind of log in this process: what is asked for while one query runs goes out together in the next. The same page is read once for all who ask. */
 export class EventPages<Row extends LogRow, E extends LogEntry> {
@@ -40,9 +48,10 @@ export class EventPages<Row extends LogRow, E extends LogEntry> {
   /** Since the start, for whoever measures. */
   queries = 0;
   private lastQuery = -minIntervalMs;
-  private timeline: string | null = null;
+  /** Of the last page that could tell. */
+  timeline: string | null = null;
 
-  /** `moved` is told of another timeline before anybody gets a page of it. */
+  /** `moved` is told of another timeline before anybody gets a page of it: every cursor that followed the one before may be ahead. */
   constructor(
     private readonly readRows: ReadRows<Row>,
     private readonly kind: LogKind<Row, E>,
@@ -51,12 +60,13 @@ export class EventPages<Row extends LogRow, E extends LogEntry> {
 
   /** Never answers from a query that had begun before: what is committed now is in the page. */
   page(request: PageRequest): Promise<EventPage<E>> {
-    const key = `${logKey(toQuery(request))}:${request.after}:${request.limit}`;
+    const timeline = request.timeline ?? this.timeline;
+    const key = `${logKey(toQuery(request))}:${request.after}:${request.limit}:${timeline}`;
     const same = this.waiting.get(key);
     if (same) return same.promise;
     const settle: Partial<Waiting<E>> = {};
     const promise = new Promise<EventPage<E>>((resolve, reject) => Object.assign(settle, { resolve, reject }));
-    this.waiting.set(key, { request, promise, ...(settle as Pick<Waiting<E>, 'resolve' | 'reject'>) });
+    this.waiting.set(key, { request, timeline, promise, ...(settle as Pick<Waiting<E>, 'resolve' | 'reject'>) });
     if (!this.running) void this.run();
     return promise;
   }
@@ -94,20 +104,19 @@ export class EventPages<Row extends LogRow, E extends LogEntry> {
         logs.set(key, (logs.get(key) ?? new Map<number, Row>()).set(row.sequence, row));
       }
       const opened = new Map<Row, E>();
-      for (const waiting of batch) await this.answer(waiting, logs.get(logKey(toQuery(waiting.request))), opened);
+      for (const waiting of batch) {
+        if (isOther(waiting.timeline, timeline)) waiting.reject(changed());
+        else await this.answer(waiting, logs.get(logKey(toQuery(waiting.request))), opened);
+      }
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
   }
 
   private follow(timeline: string | null): void {
-    if (timeline === null || timeline === this.timeline) return;
-    const isOther = this.timeline !== null;
-    this.timeline = timeline;
-    if (!isOther) return;
-    const error = new TimelineChanged('the database is on another timeline');
-    this.moved(error);
-    throw error;
+    const hasMoved = isOther(this.timeline, timeline);
+    this.timeline = timeline ?? this.timeline;
+    if (hasMoved) this.moved(changed());
   }
 
   /** Pages of one log may overlap, and come back as one list of rows: each takes what follows its own cursor without a gap. */
@@ -133,6 +142,11 @@ export class EventPages<Row extends LogRow, E extends LogEntry> {
     }
   }
 }
+
+/** Where nobody can tell, nothing has changed. */
+export const isOther = (one: string | null, another: string | null): boolean => one !== null && another !== null && one !== another;
+
+const changed = (): TimelineChanged => new TimelineChanged('the database is on another timeline');
 
 /** With the tenant: one who asks in another tenant gets nothing of what the owner asked for in the same query. */
 const logKey = ({ organization, project, id }: Pick<PageQuery, 'organization' | 'project' | 'id'>): string => `${organization}:${project}:${id}`;

@@ -13,7 +13,7 @@ import { openEventStream, resumeAfter } from '@platform/http/sse.js';
 import { CurrentIdentity, Permit, type Identity } from '@platform/identity/identity.js';
 import { ErrorRecords } from '@platform/observability/error-records.js';
 import { AccessChecks } from '../queries/access-checks.js';
-import { findVisibleExecution, type ExecutionRow } from '../queries/visible-execution.js';
+import { findFollowableExecution, type FollowableRow } from '../queries/visible-execution.js';
 import { EventPageView, EventsQuery, ObserveQuery, WaitQuery, WaitView, maxLongPollEvents, maxSequence } from './events.dto.js';
 import { framesOf, stateAfter, toEventView } from './event.view.js';
 import { readEventsProblems, type ReadEventsFailure } from './executions.problems.js';
@@ -41,7 +41,7 @@ export class ExecutionEventsController {
     @Query() { afterSequence, limit }: EventsQuery,
   ): Promise<EventPageView> {
     const execution = await this.readable(identity, executionId, afterSequence);
-    const { events } = await this.hub.readPage({ context: identity.context, logId: executionId, after: afterSequence, limit });
+    const { events } = await this.hub.readPage({ context: identity.context, logId: executionId, after: afterSequence, limit, timeline: execution.timeline });
     const last = events.at(-1);
     return { items: events.map(toEventView), next: last && last.sequence < execution.sequence ? last.sequence : null };
   }
@@ -107,25 +107,26 @@ export class ExecutionEventsController {
   }
 
   /** The head, read with the reader's rights: a cursor ahead of it names events that a failover lost. */
-  private async readable(identity: Identity, executionId: string, afterSequence: number): Promise<ExecutionRow> {
+  private async readable(identity: Identity, executionId: string, afterSequence: number): Promise<FollowableRow> {
     const found = await read(this.db, identity.context, async (tx) => {
-      const row = await findVisibleExecution(tx, identity, executionId);
+      const row = await findFollowableExecution(tx, identity, executionId);
       if (!row || afterSequence > row.sequence) await refuseStandby(tx);
       return row;
     });
-    if (!found) return respond<ExecutionRow, ReadEventsFailure>(fail({ _tag: 'ExecutionNotFound' }), readEventsProblems);
+    if (!found) return respond<FollowableRow, ReadEventsFailure>(fail({ _tag: 'ExecutionNotFound' }), readEventsProblems);
     const isAhead = afterSequence > found.sequence;
-    return respond<ExecutionRow, ReadEventsFailure>(isAhead ? fail({ _tag: 'CursorAhead', sequence: found.sequence }) : ok(found), readEventsProblems);
+    return respond<FollowableRow, ReadEventsFailure>(isAhead ? fail({ _tag: 'CursorAhead', sequence: found.sequence }) : ok(found), readEventsProblems);
   }
 
-  private observation(identity: Identity, { id, sequence, ended_at }: ExecutionRow, afterSequence: number, signal: AbortSignal): Observation {
-    const head = { sequence, ended: ended_at !== null };
+  private observation(identity: Identity, { id, sequence, ended_at, timeline }: FollowableRow, afterSequence: number, signal: AbortSignal): Observation {
+    const head = { sequence, ended: ended_at !== null, timeline };
     return { context: identity.context, logId: id, afterSequence, head, signal, recheck: () => this.access.mayStillSee(identity, id) };
   }
 
-  private async firstEvents(identity: Identity, execution: ExecutionRow, afterSequence: number, timeoutMs: number, reply: FastifyReply) {
+  private async firstEvents(identity: Identity, execution: FollowableRow, afterSequence: number, timeoutMs: number, reply: FastifyReply) {
     if (afterSequence < execution.sequence) {
-      const { events } = await this.hub.readPage({ context: identity.context, logId: execution.id, after: afterSequence, limit: maxLongPollEvents });
+      const { id: logId, timeline } = execution;
+      const { events } = await this.hub.readPage({ context: identity.context, logId, after: afterSequence, limit: maxLongPollEvents, timeline });
       return events;
     }
     const over = new AbortController();

@@ -32,6 +32,14 @@ export async function findVisibleExecution(tx: ReadTx, who: Pick<Identity, 'memb
   return row ?? null;
 }
 
+/** A head, and the history of the database that it is of: a log is followed in that one. */
+export type FollowableRow = ExecutionRow & { readonly timeline: string | null };
+
+export async function findFollowableExecution(tx: ReadTx, who: Pick<Identity, 'memberId'>, id: string): Promise<FollowableRow | null> {
+  const [row] = await tx.query<FollowableRow[]>(`select found.*, database_timeline() as timeline from (${select}) found`, [id, who.memberId]);
+  return row ?? null;
+}
+
 /** Locks the head as every transaction does, after its receipt. */
 export async function lockVisibleExecution(tx: Tx, who: Pick<Identity, 'memberId'>, id: string): Promise<ExecutionRow | null> {
   const [row] = await tx.query<ExecutionRow[]>(`${select} for no key update`, [id, who.memberId]);

@@ -14,7 +14,7 @@ import { ErrorRecords } from '@platform/observability/error-records.js';
 import { FeedAccess } from '../queries/feed-access.js';
 import { FeedHub, type FeedEntry } from '../queries/feed-hub.js';
 import { toProductEventView } from '../queries/product-event.view.js';
-import { listProductEvents, readFeedPosition } from '../queries/product-events.js';
+import { listProductEvents, readFeedHead, readFeedPosition } from '../queries/product-events.js';
 import { FeedEventPage, FeedQuery, maxPosition, ObserveFeedQuery } from './feed.dto.js';
 import { readFeedProblems, type ReadFeedFailure } from './feed.problems.js';
 
@@ -76,14 +76,14 @@ export class FeedController {
     @Res() reply: FastifyReply,
   ): Promise<void> {
     const after = resumeAfter(afterUrl, request.headers['last-event-id'], maxPosition);
-    const position = await this.readable(identity, projectId, after, readFeedPosition);
+    const { position, timeline } = await this.readable(identity, projectId, after, readFeedHead);
     const stream = openEventStream(request, reply);
     try {
       const batches = this.hub.observeBatches({
         context: identity.context,
         logId: projectId,
         afterSequence: after,
-        head: { sequence: position, ended: false },
+        head: { sequence: position, ended: false, timeline },
         signal: stream.closed,
         recheck: () => this.access.mayStillRead(identity),
       });

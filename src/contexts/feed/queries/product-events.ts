@@ -27,10 +27,16 @@ export const listProductEvents = (tx: ReadTx, memberId: string, { after, type, l
     [memberId, after, type, limit],
   );
 
+const position = `select position::float8 as position from feed_position where organization_id = tenant_organization() and project_id = tenant_project()`;
+
 /** The last position of the feed of the transaction's project. */
 export async function readFeedPosition(tx: ReadTx): Promise<number> {
-  const [row] = await tx.query<{ position: number }[]>(
-    `select position::float8 as position from feed_position where organization_id = tenant_organization() and project_id = tenant_project()`,
-  );
+  const [row] = await tx.query<{ position: number }[]>(position);
   return row?.position ?? 0;
+}
+
+/** The same, and the history of the database that it is of: a feed is followed in that one. */
+export async function readFeedHead(tx: ReadTx): Promise<{ readonly position: number; readonly timeline: string | null }> {
+  const [row] = await tx.query<{ position: number; timeline: string | null }[]>(`select coalesce((${position}), 0) as position, database_timeline() as timeline`);
+  return { position: row?.position ?? 0, timeline: row?.timeline ?? null };
 }
