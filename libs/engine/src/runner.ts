@@ -237,7 +237,6 @@ export class Runner {
     let orphansAt = performance.now();
     let unknownAt = performance.now();
     while (!this.stopped) {
-      await delay(Math.max(leastStepMs, watch.pauseMs(stepMs)));
       try {
         const { owners, nodes, events, places } = await this.lookAround();
         this.deps.eventsSeen?.(events);
@@ -256,6 +255,8 @@ export class Runner {
       } catch (error) {
         this.deps.report(error, 'sweep_failed');
       }
+      // At the end: what others own counts from the first look on, and a node that comes to a dead one's work loses no second of it.
+      await delay(Math.max(leastStepMs, watch.pauseMs(stepMs)));
     }
   }
 

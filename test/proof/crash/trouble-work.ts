@@ -25,7 +25,7 @@ const lastCall = 3;
 const familyStep = 4;
 const queueLength = 2;
 /** What an owner that went has sent is outside for so long at the most. */
-const slotTimeoutMs = 500;
+const slotTimeoutMs = 2_000;
 
 /** A thing that closes at the second try, in whatever process it was opened. */
 function stubborn() {
