@@ -35,6 +35,61 @@ begin
   return found;
 end $$`;
 
+/**
+ * Whoever admits work that acts for a member holds the member, before any head; whoever takes the member's rights away excludes them. So there is no
+ * work that was admitted under the old rights and not seen by the one who took them. A child needs none of it: its parent's head is held.
+ */
+const holdMember = `
+create function hold_member(p_member uuid) returns void language sql as $$
+  select pg_advisory_xact_lock_shared(hashtextextended('openbot:member:' || p_member, 0))
+$$`;
+
+/** The open work in these projects of the transaction's organization that acts for these members, with what is below it. With \`p_lock\` its heads are locked. */
+const openWorkOf = `
+create function open_work_of(p_members uuid[], p_projects uuid[], p_lock boolean) returns table (o_id uuid, o_project uuid, o_identity uuid) language plpgsql security definer
+  set search_path = pg_catalog, public, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+begin
+  if p_lock then
+    return query select x.id, x.project_id, x.identity_id from execution x
+      where x.organization_id = tenant_organization() and x.project_id = any (p_projects) and x.member_id = any (p_members) and x.ended_at is null and (x.identity_id is not null or x.parent_id is not null)
+      order by x.id for no key update;
+  else
+    return query select x.id, x.project_id, x.identity_id from execution x
+      where x.organization_id = tenant_organization() and x.project_id = any (p_projects) and x.member_id = any (p_members) and x.ended_at is null and (x.identity_id is not null or x.parent_id is not null);
+  end if;
+end $$`;
+
+/**
+ * Takes from members the right to act in these projects, for all of their work that is open: members, identities and heads are locked in this order, each
+ * by id, so that the caller holds no head yet. Every identity is revoked, and every work asked to stop and told why. Answers what was touched. What was
+ * admitted below that work while its heads were waited for makes it start anew.
+ */
+const revokeWorkOf = `
+create function revoke_work_of(p_members uuid[], p_projects uuid[]) returns uuid[] language plpgsql set app.project = '' as $$
+declare r record; revoked uuid[] := '{}'; held uuid[] := '{}'; works jsonb := '[]';
+begin
+  for r in select distinct m.id from unnest(p_members) m(id) order by 1 loop
+    perform pg_advisory_xact_lock(hashtextextended('openbot:member:' || r.id, 0));
+  end loop;
+  for r in select distinct o.o_identity::text as id from open_work_of(p_members, p_projects, false) o where o.o_identity is not null order by 1 loop
+    perform revoke_identity(r.id::uuid);
+    revoked := revoked || r.id::uuid;
+  end loop;
+  for r in select * from open_work_of(p_members, p_projects, true) loop
+    held := held || r.o_id;
+    works := works || jsonb_build_object('id', r.o_id, 'project', r.o_project);
+  end loop;
+  if exists (select from open_work_of(p_members, p_projects, false) o where not o.o_id = any (held) or not coalesce(o.o_identity = any (revoked), true)) then
+    raise exception 'work was admitted below work that is being stopped' using errcode = 'serialization_failure';
+  end if;
+  for r in select (w.v->>'id')::uuid as id, w.v->>'project' as project from jsonb_array_elements(works) w(v) loop
+    perform set_config('app.project', r.project, true);
+    perform send_signal(r.id, 'identity-revoked', 1, null);
+    perform request_cancel(r.id);
+  end loop;
+  return held;
+end $$`;
+
 /** Shares the identities that a batch's gates ask for. With \`p_skip\` it answers the executions of those that somebody is revoking just now. */
 const lockIdentities = `
 create function lock_identities(p_items jsonb, p_skip boolean) returns uuid[] language plpgsql as $$
@@ -110,14 +165,22 @@ begin
   return 'history';
 end $$`;
 
-const forTenants = ['calls_of(uuid, int, text, boolean)', 'call_of(uuid, int, text, int)', 'revoke_identity(uuid)'];
+const forTenants = [
+  'calls_of(uuid, int, text, boolean)',
+  'call_of(uuid, int, text, int)',
+  'revoke_identity(uuid)',
+  'hold_member(uuid)',
+  'open_work_of(uuid[], uuid[], boolean)',
+  'revoke_work_of(uuid[], uuid[])',
+];
 const forWorkers = ['lock_identities(jsonb, boolean)', 'pass_gate(execution, jsonb)', 'stored_gate(uuid, jsonb)', 'late_result(uuid, uuid, uuid, jsonb)'];
 
 export class EngineCalls1764500000080 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
     await q.query(identityRevocation);
     for (const sql of protectTable('identity_revocation', 'organization')) await q.query(sql);
-    for (const sql of [callsOf, callOf, revokeIdentity, lockIdentities, passGate, storedGate, lateResult]) await q.query(sql);
+    for (const sql of [callsOf, callOf, revokeIdentity, holdMember, openWorkOf, revokeWorkOf, lockIdentities, passGate, storedGate, lateResult]) await q.query(sql);
+    await q.query(`alter function open_work_of(uuid[], uuid[], boolean) owner to openbot_engine`);
     for (const [names, role] of [
       [forTenants, 'openbot_app'],
       [forWorkers, 'openbot_worker'],

@@ -6,6 +6,7 @@ const organization = [
   `create table organization (
     id uuid constraint organization_is_named_by_id primary key constraint organization_is_not_the_platform check (id <> '00000000-0000-0000-0000-000000000000'),
     name text not null constraint organization_name_is_short check (char_length(name) between 1 and 100),
+    revision integer not null default 1,
     created_at timestamptz not null default clock_timestamp()
   )`,
   `alter table organization enable row level security`,
@@ -20,6 +21,7 @@ const project = [
     organization_id uuid not null constraint project_belongs_to_organization references organization,
     id uuid not null,
     name text not null constraint project_name_is_short check (char_length(name) between 1 and 100),
+    revision integer not null default 1,
     created_at timestamptz not null default clock_timestamp(),
     constraint project_is_named_by_id primary key (organization_id, id)
   )`,
@@ -41,6 +43,7 @@ const member = [
     role text not null constraint member_role_is_known check (role in ('owner', 'admin', 'member', 'viewer', 'auditor')),
     suspended_at timestamptz,
     removed_at timestamptz,
+    revision integer not null default 1,
     created_at timestamptz not null default clock_timestamp(),
     constraint member_is_named_by_id primary key (organization_id, id)
   )`,

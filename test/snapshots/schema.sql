@@ -516,6 +516,7 @@ table member owner openbot_owner row security forced
   role text not null
   suspended_at timestamp with time zone
   removed_at timestamp with time zone
+  revision integer not null default 1
   created_at timestamp with time zone not null default clock_timestamp()
 constraint member_belongs_to_organization FOREIGN KEY (organization_id) REFERENCES organization(id)
 constraint member_email_is_short CHECK (char_length(email) >= 3 AND char_length(email) <= 254)
@@ -590,6 +591,7 @@ grant delete, insert, select, update to openbot_worker;
 table organization owner openbot_owner row security forced
   id uuid not null
   name text not null
+  revision integer not null default 1
   created_at timestamp with time zone not null default clock_timestamp()
 constraint organization_is_named_by_id PRIMARY KEY (id)
 constraint organization_is_not_the_platform CHECK (id <> '00000000-0000-0000-0000-000000000000'::uuid)
@@ -685,6 +687,7 @@ table project owner openbot_owner row security forced
   organization_id uuid not null
   id uuid not null
   name text not null
+  revision integer not null default 1
   created_at timestamp with time zone not null default clock_timestamp()
 constraint project_belongs_to_organization FOREIGN KEY (organization_id) REFERENCES organization(id)
 constraint project_is_named_by_id PRIMARY KEY (organization_id, id)
@@ -1745,6 +1748,16 @@ owner openbot_owner;
 grant execute to openbot_engine;
 grant execute to openbot_worker;
 
+CREATE OR REPLACE FUNCTION public.hold_member(p_member uuid)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  select pg_advisory_xact_lock_shared(hashtextextended('openbot:member:' || p_member, 0))
+$function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
 CREATE OR REPLACE FUNCTION public.late_result(p_organization uuid, p_project uuid, p_id uuid, p_call jsonb)
  RETURNS text
  LANGUAGE plpgsql
@@ -2009,6 +2022,28 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_worker;
 
+CREATE OR REPLACE FUNCTION public.open_work_of(p_members uuid[], p_projects uuid[], p_lock boolean)
+ RETURNS TABLE(o_id uuid, o_project uuid, o_identity uuid)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  if p_lock then
+    return query select x.id, x.project_id, x.identity_id from execution x
+      where x.organization_id = tenant_organization() and x.project_id = any (p_projects) and x.member_id = any (p_members) and x.ended_at is null and (x.identity_id is not null or x.parent_id is not null)
+      order by x.id for no key update;
+  else
+    return query select x.id, x.project_id, x.identity_id from execution x
+      where x.organization_id = tenant_organization() and x.project_id = any (p_projects) and x.member_id = any (p_members) and x.ended_at is null and (x.identity_id is not null or x.parent_id is not null);
+  end if;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_app;
+
 CREATE OR REPLACE FUNCTION public.outer_clock(p_parent uuid)
  RETURNS bigint
  LANGUAGE plpgsql
@@ -2262,6 +2297,38 @@ begin
   perform pg_advisory_xact_lock(hashtextextended('openbot:identity:' || p_identity, 0));
   insert into identity_revocation (organization_id, identity_id) values (tenant_organization(), p_identity) on conflict do nothing;
   return found;
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.revoke_work_of(p_members uuid[], p_projects uuid[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ SET "app.project" TO ''
+AS $function$
+declare r record; revoked uuid[] := '{}'; held uuid[] := '{}'; works jsonb := '[]';
+begin
+  for r in select distinct m.id from unnest(p_members) m(id) order by 1 loop
+    perform pg_advisory_xact_lock(hashtextextended('openbot:member:' || r.id, 0));
+  end loop;
+  for r in select distinct o.o_identity::text as id from open_work_of(p_members, p_projects, false) o where o.o_identity is not null order by 1 loop
+    perform revoke_identity(r.id::uuid);
+    revoked := revoked || r.id::uuid;
+  end loop;
+  for r in select * from open_work_of(p_members, p_projects, true) loop
+    held := held || r.o_id;
+    works := works || jsonb_build_object('id', r.o_id, 'project', r.o_project);
+  end loop;
+  if exists (select from open_work_of(p_members, p_projects, false) o where not o.o_id = any (held) or not coalesce(o.o_identity = any (revoked), true)) then
+    raise exception 'work was admitted below work that is being stopped' using errcode = 'serialization_failure';
+  end if;
+  for r in select (w.v->>'id')::uuid as id, w.v->>'project' as project from jsonb_array_elements(works) w(v) loop
+    perform set_config('app.project', r.project, true);
+    perform send_signal(r.id, 'identity-revoked', 1, null);
+    perform request_cancel(r.id);
+  end loop;
+  return held;
 end $function$
 
 owner openbot_owner;

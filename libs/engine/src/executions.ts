@@ -38,6 +38,20 @@ export async function revokeIdentity(tx: Tx, identityId: string): Promise<boolea
   return row?.revoked ?? false;
 }
 
+/** Before work is admitted that acts for a member with an identity of its own, and before any head: from here on nobody takes the member's rights unseen. */
+export async function holdMember(tx: Tx, memberId: string): Promise<void> {
+  await tx.query(`select hold_member($1)`, [memberId]);
+}
+
+/**
+ * Takes from members the right to act in these projects. Every identity of their open work is revoked as by `revokeIdentity`, and the work is asked to
+ * stop, whether it runs, waits or is queued: it ends as failed, `identity_revoked`. The caller holds no head. Answers what to publish after the commit.
+ */
+export async function revokeWork(tx: Tx, memberIds: readonly string[], projectIds: readonly string[]): Promise<readonly string[]> {
+  const [row] = (await tx.query(`select revoke_work_of($1::uuid[], $2::uuid[]) as touched`, [memberIds, projectIds])) as { touched: string[] }[];
+  return row?.touched ?? [];
+}
+
 /** Sends a signal: the head is locked first. Without a number it takes the next of its name. `null`: it was sent before, or the work is gone. */
 export async function sendSignal(tx: Tx, id: string, signal: { readonly name: string; readonly number?: number; readonly body?: Buffer }): Promise<number | null> {
   const [row] = (await tx.query(`select send_signal($1, $2, $3, $4) as number`, [id, signal.name, signal.number ?? null, signal.body ?? null])) as { number: number | null }[];

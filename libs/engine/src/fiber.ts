@@ -16,6 +16,7 @@ import type { LeaseStore } from './lease-store.js';
 import { OpenRun } from './open-run.js';
 import type { LoadedWork } from './loaded-work.js';
 import type { EnginePorts } from './ports.js';
+import { IdentityRevoked, identityRevoked, stopSignals } from './revoked-identity.js';
 import type { Next, Saga, Signal, Wake } from './saga.js';
 import { PhaseScope } from './scope.js';
 import type { OrganizationKey } from './sealing.js';
@@ -69,6 +70,7 @@ export class Fiber {
   private answers: Signal[] = [];
   private parkedUntil: { readonly until: Date | null } | null = null;
   private failure: SafeFailure | null;
+  private revoked = false;
   private readonly kept = new Map<string, unknown>();
   private readonly startedAt = performance.now();
   /** Whether earlier owners or senders left calls or signals to read first. Until they are known, nothing is done: not even an end. */
@@ -153,7 +155,7 @@ export class Fiber {
     if (this.closing) return this.handOver();
     if (head.state === 'outcome_unknown') return this.settleUnknown();
     if (this.calls.undecided > 0) return this.waitForDecision();
-    if (head.state === 'cancelling') return this.end('cancelled', this.failure);
+    if (head.state === 'cancelling') return this.end(this.revoked ? 'failed' : 'cancelled', this.failure);
     if (head.ending) return this.end(head.ending, this.failure);
     if (this.failure) return this.end('failed', this.failure);
     if (this.deps.isDraining() || this.stopped === 'shutdown') return this.handOver();
@@ -260,7 +262,7 @@ export class Fiber {
   private async awaitChildren(as: EndState, failure: SafeFailure | null): Promise<void> {
     const { head } = this;
     const { ports } = this.deps;
-    const change = { to: as === 'cancelled' ? 'cancelling' : 'waiting', do: 'wait', until: null } as const;
+    const change = { to: as === 'cancelled' || head.state === 'cancelling' ? 'cancelling' : 'waiting', do: 'wait', until: null } as const;
     if (as === 'completed' || head.ending) await this.writer.write(change);
     else {
       let below: readonly string[] = [];
@@ -355,8 +357,10 @@ export class Fiber {
     // Calls first: whatever is wrong with a signal, an unproven call of an earlier owner has to be known before the work may end.
     this.inherits = false;
     this.calls.restore(work.calls);
+    this.revoked ||= work.signals.some(({ name }) => name === identityRevoked);
+    if (this.revoked) this.fail(new IdentityRevoked(), 'identity_revoked');
     const signals = work.signals
-      .filter((signal) => signal.name !== 'cancel')
+      .filter(({ name }) => !stopSignals.includes(name))
       .map(({ name, number, body }) => ({
         name,
         number,

@@ -1,12 +1,29 @@
 import { Module } from '@nestjs/common';
+import { ChangeMemberHandler } from './commands/change-member.command.js';
 import { CreateMemberHandler } from './commands/create-member.command.js';
 import { CreateOrganizationHandler } from './commands/create-organization.command.js';
+import { CreateProjectHandler } from './commands/create-project.command.js';
+import { RemoveMemberHandler } from './commands/remove-member.command.js';
+import { RenameOrganizationHandler } from './commands/rename-organization.command.js';
+import { RenameProjectHandler } from './commands/rename-project.command.js';
+import { SetProjectMembersHandler } from './commands/set-project-members.command.js';
 import { MembersController } from './http/members.controller.js';
 import { OrganizationController } from './http/organization.controller.js';
+import { ProjectsController } from './http/projects.controller.js';
 import { FindMembersHandler } from './queries/member.handlers.js';
 
 @Module({
-  controllers: [OrganizationController, MembersController],
-  providers: [CreateMemberHandler, CreateOrganizationHandler, FindMembersHandler],
+  controllers: [OrganizationController, ProjectsController, MembersController],
+  providers: [
+    ChangeMemberHandler,
+    CreateMemberHandler,
+    CreateOrganizationHandler,
+    CreateProjectHandler,
+    FindMembersHandler,
+    RemoveMemberHandler,
+    RenameOrganizationHandler,
+    RenameProjectHandler,
+    SetProjectMembersHandler,
+  ],
 })
 export class OrganizationsModule {}

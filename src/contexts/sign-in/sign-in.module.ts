@@ -4,6 +4,7 @@ import { ChangeSettingsHandler } from './commands/change-settings.command.js';
 import { FoundOrganizationHandler } from './commands/found-organization.command.js';
 import { IssueTokenHandler } from './commands/issue-token.command.js';
 import { ProvisionDevelopmentHandler } from './commands/provision-development.command.js';
+import { RevokeCredentialsHandler } from './commands/revoke-credentials.command.js';
 import { RevokeTokenHandler } from './commands/revoke-token.command.js';
 import { MeController } from './http/me.controller.js';
 import { SettingsController } from './http/settings.controller.js';
@@ -21,6 +22,7 @@ import { TokenAuthenticator } from './token-authenticator.js';
     IssueTokenHandler,
     LoadIdentityHandler,
     ProvisionDevelopmentHandler,
+    RevokeCredentialsHandler,
     RevokeTokenHandler,
     TokenAuthenticator,
     { provide: Authenticator, useExisting: TokenAuthenticator },

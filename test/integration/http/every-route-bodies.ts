@@ -11,6 +11,11 @@ export const goodBodies: Readonly<Record<string, (tenant: Tenant) => Body>> = {
   changeSettings: ({ ids }) => ({ expectedVersion: 0, defaultBot: ids['botId'] }),
   createToken: () => ({ name: 'Laptop', expiresInMs: 3_600_000 }),
   createMember: () => ({ name: 'Ada', email: `${commandKey()}@example.com`, role: 'member' }),
+  renameOrganization: () => ({ expected: 1, name: 'Renamed Ltd' }),
+  createProject: () => ({ name: 'Research' }),
+  renameProject: () => ({ expected: 1, name: 'Renamed' }),
+  setProjectMembers: ({ member }) => ({ expected: 1, members: [{ member: member.memberId, role: 'viewer' }] }),
+  changeMember: () => ({ expected: 1, name: 'Adele', role: 'viewer', suspended: false }),
   createModelConnection: () => ({
     kind: 'openai-compatible',
     name: `Server ${commandKey()}`,

@@ -19,6 +19,7 @@ export const kindOfParameter: Readonly<Record<string, IdKind>> = {
   tokenId: 'token',
   connectionId: 'connection',
   projectId: 'project',
+  memberId: 'member',
 };
 export const missingId = (parameter: string): string => toPublicId(kindOf(parameter), uuidv7());
 export function kindOf(parameter: string): IdKind {
@@ -73,6 +74,7 @@ async function furnish(app: TestApp): Promise<Tenant> {
       tokenId: token['id']!,
       connectionId: connection['id']!,
       projectId: projects.items![0]!.id,
+      memberId: member.memberId,
     },
   };
 }

@@ -28,7 +28,7 @@ test('200: the organization is the one of the credential', async () => {
 test('200: the list of projects begins with the default', async () => {
   const { status, body } = await owner.call('GET', '/v1/projects');
   expect(status).toBe(200);
-  expect(body).toEqual({ items: [{ id: expect.stringMatching(/^proj_/), name: 'Default', createdAt: expect.any(Number) }], next: null });
+  expect(body).toEqual({ items: [{ id: expect.stringMatching(/^proj_/), revision: 1, name: 'Default', createdAt: expect.any(Number) }], next: null });
   const { project } = (await owner.call('GET', '/v1/me')).body;
   expect(body['items']).toMatchObject([{ id: project }]);
 });
@@ -38,6 +38,7 @@ test('201: an owner makes a member, whose first token counts', async () => {
   expect(status).toBe(201);
   expect(body).toEqual({
     id: expect.stringMatching(/^mem_/),
+    revision: 1,
     name: 'Ada',
     email: 'ada@example.com',
     role: 'member',

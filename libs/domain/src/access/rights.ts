@@ -17,5 +17,11 @@ export const common = (one: Rights, other: Rights): Rights => new Set([...one].f
 
 export const covers = (rights: Rights, wanted: Iterable<PermissionName>): boolean => [...wanted].every((name) => rights.has(name));
 
+/** Whether bots work for somebody with these rights: what goes on without it is stopped. */
+export const mayHaveWork = (rights: Rights): boolean => rights.has('bots.delegate');
+
 /** Nobody makes somebody who may do what they themselves may not. */
 export const mayAppoint = (rights: Rights, role: OrganizationRole): boolean => covers(rights, organizationRoles[role].permissions);
+
+/** Nor does anybody give a role in a project that holds what they may not do there. */
+export const mayAssign = (rights: Rights, role: ProjectRole): boolean => covers(rights, projectRoles[role].permissions);

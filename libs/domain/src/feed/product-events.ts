@@ -17,5 +17,3 @@ export type ProductEventType = (typeof productEventTypes)[number];
 export type AggregateKind = 'execution' | 'bot' | 'chat';
 /** What an event of this type is about. */
 export const aggregateKindOf = (type: ProductEventType): AggregateKind => type.slice(0, type.indexOf('.')) as AggregateKind;
-
-export type ProjectNotFound = { readonly _tag: 'ProjectNotFound' };

@@ -3,5 +3,14 @@ export const nameLimit = 100;
 
 export type Forbidden = { readonly _tag: 'Forbidden' };
 export type MemberConflict = { readonly _tag: 'MemberConflict' };
+export type MemberNotFound = { readonly _tag: 'MemberNotFound' };
+/** `revision` is the one to read and send again. */
+export type MemberRevisionConflict = { readonly _tag: 'MemberRevisionConflict'; readonly revision: number };
+/** Nobody changes their own role or suspends themselves. */
+export type OwnMembership = { readonly _tag: 'OwnMembership' };
+/** An organization always has a person who owns it and is not suspended. */
+export type LastOwner = { readonly _tag: 'LastOwner' };
+/** `revision` is the one to read and send again. */
+export type OrganizationConflict = { readonly _tag: 'OrganizationConflict'; readonly revision: number };
 export type OrganizationExists = { readonly _tag: 'OrganizationExists' };
 export type CreateMemberFailure = Forbidden | MemberConflict;

@@ -20,7 +20,7 @@ export type Observation = {
 };
 
 export type HubSettings = { readonly sweepMs: number; readonly recheckMs: number; readonly windowEvents: number; readonly windowBytes: number; readonly totalBytes: number };
-const defaults: HubSettings = { sweepMs: 1_000, recheckMs: 5_000, windowEvents: 200, windowBytes: 262_144, totalBytes: 67_108_864 };
+const defaults: HubSettings = { sweepMs: 1_000, recheckMs: 2_500, windowEvents: 200, windowBytes: 262_144, totalBytes: 67_108_864 };
 const pageLimit = 100;
 
 /**

@@ -3,7 +3,7 @@ import type { ChatNotFound, ChatTakesNoMessages } from '@domain/chats/chat.js';
 import { admitMessage, type Placement } from '@domain/chats/inbox.js';
 import type { UserMessage } from '@domain/chats/message-input.js';
 import { ok, type Result } from '@domain/result.js';
-import { appendEvent } from '@engine/executions.js';
+import { appendEvent, holdMember } from '@engine/executions.js';
 import type { OrganizationKey } from '@engine/sealing.js';
 import type { Tx } from '@engine/tx.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -19,12 +19,13 @@ export type Message = { readonly messages: readonly UserMessage[]; readonly queu
 export type Placed = AdmittedTurn & { readonly sequence: number };
 
 /**
- * Puts a message where the inbox rules send it. Order of locks: the chat (the caller holds it), then the heads that the author's input could
- * touch. The input, its event and a new turn are one change.
+ * Puts a message where the inbox rules send it. Order of locks: the chat (the caller holds it), the member, then the heads that the author's input
+ * could touch. The input, its event and a new turn are one change.
  */
 export async function placeMessage(tx: Tx, key: OrganizationKey, who: Identity, chat: ChatRow, message: Message): Promise<Result<Placed, ChatNotFound | ChatTakesNoMessages>> {
   const author = { memberId: who.memberId, tokenId: who.tokenId };
-  const turns = await readOpenTurns(tx, chat);
+  // Sent together: the pools pipeline.
+  const [turns] = await Promise.all([readOpenTurns(tx, chat), holdMember(tx, who.memberId)]);
   const inbox = await lockInbox(tx, turns, author);
   const placement = admitMessage({ kind: chat.kind, isDeleted: false }, inbox, { author, queue: message.queue });
   if (!placement.ok) return placement;

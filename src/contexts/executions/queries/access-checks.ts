@@ -7,7 +7,7 @@ import type { Identity } from '@platform/identity/identity.js';
 import { SharedChecks } from '@platform/identity/shared-checks.js';
 import { findVisibleExecution } from './visible-execution.js';
 
-/** Whether open streams may go on: their token still counts, and the execution is still the member's to see. */
+/** Whether open streams may go on: their token still counts and may read work, and the execution is still the member's to see. */
 @Injectable()
 export class AccessChecks {
   private readonly checks = new SharedChecks();
@@ -24,7 +24,7 @@ export class AccessChecks {
   private ask({ context, tokenId, memberId }: Identity, executionId: string): Promise<boolean> {
     return read(this.db, context, async (tx) => {
       const identity = await this.queries.execute(new LoadIdentityQuery(context, tokenId, tx));
-      return identity?.memberId === memberId && (await findVisibleExecution(tx, identity, executionId)) !== null;
+      return identity?.memberId === memberId && identity.permissions.has('executions.read') && (await findVisibleExecution(tx, identity, executionId)) !== null;
     });
   }
 }

@@ -1,5 +1,5 @@
 import type { CursorAhead } from '@domain/executions/failures.js';
-import type { ProjectNotFound } from '@domain/feed/product-events.js';
+import type { ProjectNotFound } from '@domain/organizations/project.js';
 import type { ProblemTable } from '@platform/http/problem.js';
 
 export type ReadFeedFailure = ProjectNotFound | CursorAhead;

@@ -4,7 +4,7 @@ import { LoadIdentityQuery } from '@contexts/sign-in/public/load-identity.query.
 import type { Identity } from '@platform/identity/identity.js';
 import { SharedChecks } from '@platform/identity/shared-checks.js';
 
-/** Whether an open stream may go on: its token still counts, and acts in the same project for the same member. */
+/** Whether an open stream may go on: its token still counts, may read the feed, and acts in the same project for the same member. */
 @Injectable()
 export class FeedAccess {
   private readonly checks = new SharedChecks();
@@ -14,7 +14,7 @@ export class FeedAccess {
   mayStillRead({ context, tokenId, memberId }: Identity): Promise<boolean> {
     return this.checks.check(`${tokenId}:${context.projectId}`, async () => {
       const identity = await this.queries.execute(new LoadIdentityQuery(context, tokenId));
-      return identity?.memberId === memberId && identity.context.projectId === context.projectId;
+      return identity?.memberId === memberId && identity.context.projectId === context.projectId && identity.permissions.has('feed.read');
     });
   }
 }

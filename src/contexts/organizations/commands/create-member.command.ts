@@ -41,7 +41,7 @@ export class CreateMemberHandler implements ICommandHandler<CreateMemberCommand>
       // The id is new, so that only the e-mail address can have been there.
       if (!made) return fail({ _tag: 'MemberConflict' });
       const token = await this.commands.execute(new IssueTokenCommand(context, id, { name: 'First token', expiresInMs: null }, tx));
-      return ok({ member: { id, ...wanted, suspended: false, createdAt: made.created_at }, token });
+      return ok({ member: { id, ...wanted, suspended: false, revision: 1, createdAt: made.created_at }, token });
     });
   }
 }

@@ -1,16 +1,30 @@
-import { Body, Controller, Get, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
+import { fail, ok } from '@domain/result.js';
 import { read } from '@platform/database/transact.js';
 import { ApiProblems, respond } from '@platform/http/problem.js';
 import { pageOf } from '@platform/http/paging.js';
+import { PublicId } from '@platform/http/public-id.js';
 import { CurrentIdentity, Permit, type Identity } from '@platform/identity/identity.js';
 import { fromPublicId, toPublicId } from '@platform/ids/typeid.js';
+import { ChangeMemberCommand } from '../commands/change-member.command.js';
 import { CreateMemberCommand } from '../commands/create-member.command.js';
-import { listMembers } from '../queries/members.js';
-import { CreatedMemberView, CreateMemberBody, MemberPage, MembersQuery, toCreatedMemberView, toMemberView } from './organizations.dto.js';
-import { createMemberProblems } from './organizations.problems.js';
+import { RemoveMemberCommand } from '../commands/remove-member.command.js';
+import { findMember, listMembers } from '../queries/members.js';
+import {
+  ChangeMemberBody,
+  CreatedMemberView,
+  CreateMemberBody,
+  MemberPage,
+  MembersQuery,
+  MemberView,
+  RemoveMemberQuery,
+  toCreatedMemberView,
+  toMemberView,
+} from './organizations.dto.js';
+import { changeMemberProblems, createMemberProblems, readMemberProblems } from './organizations.problems.js';
 
 @ApiTags('Organization')
 @Controller('v1/organization/members')
@@ -33,11 +47,63 @@ export class MembersController {
 
   @Post()
   @Permit('members.create')
-  @ApiOperation({ operationId: 'createMember', summary: 'Create a member and a first token', description: 'Owners only. The token is in no later answer.' })
+  @ApiOperation({
+    operationId: 'createMember',
+    summary: 'Create a member and a first token',
+    description: 'Nobody makes a member who may do what they may not. The token is in no later answer.',
+  })
   @ApiCreatedResponse({ type: CreatedMemberView })
   @ApiProblems(createMemberProblems)
   async createMember(@CurrentIdentity() identity: Identity, @Body() { name, email = null, role = 'member' }: CreateMemberBody): Promise<CreatedMemberView> {
     const result = await this.commands.execute(new CreateMemberCommand(identity, { name, email, role }));
     return toCreatedMemberView(respond(result, createMemberProblems));
+  }
+
+  @Get(':memberId')
+  @Permit('members.read')
+  @ApiOperation({ operationId: 'readMember', summary: 'Read a member' })
+  @ApiParam({ name: 'memberId' })
+  @ApiOkResponse({ type: MemberView })
+  @ApiProblems(readMemberProblems)
+  async readMember(@CurrentIdentity() { context }: Identity, @PublicId('memberId', 'member', readMemberProblems, 'MemberNotFound') memberId: string): Promise<MemberView> {
+    const found = await read(this.db, context, (tx) => findMember(tx, memberId));
+    return toMemberView(respond(found ? ok(found) : fail({ _tag: 'MemberNotFound' as const }), readMemberProblems));
+  }
+
+  @Patch(':memberId')
+  @Permit('members.manage')
+  @ApiOperation({
+    operationId: 'changeMember',
+    summary: 'Change a member, suspend one, or let one in again',
+    description: 'What the body leaves out stays. What the member may not do any more ends within seconds: requests, open streams, and work that goes on for them.',
+  })
+  @ApiParam({ name: 'memberId' })
+  @ApiOkResponse({ type: MemberView })
+  @ApiProblems(changeMemberProblems)
+  async changeMember(
+    @CurrentIdentity() identity: Identity,
+    @PublicId('memberId', 'member', changeMemberProblems, 'MemberNotFound') memberId: string,
+    @Body() body: ChangeMemberBody,
+  ): Promise<MemberView> {
+    return toMemberView(respond(await this.commands.execute(new ChangeMemberCommand(identity, memberId, body)), changeMemberProblems));
+  }
+
+  @Delete(':memberId')
+  @HttpCode(204)
+  @Permit('members.manage')
+  @ApiOperation({
+    operationId: 'removeMember',
+    summary: 'Remove a member',
+    description: 'Their tokens and roles are gone for good, and their work is stopped. What they made stays.',
+  })
+  @ApiParam({ name: 'memberId' })
+  @ApiNoContentResponse()
+  @ApiProblems(changeMemberProblems)
+  async removeMember(
+    @CurrentIdentity() identity: Identity,
+    @PublicId('memberId', 'member', changeMemberProblems, 'MemberNotFound') memberId: string,
+    @Query() { expected }: RemoveMemberQuery,
+  ): Promise<void> {
+    respond(await this.commands.execute(new RemoveMemberCommand(identity, memberId, expected)), changeMemberProblems);
   }
 }

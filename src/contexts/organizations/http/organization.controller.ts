@@ -1,20 +1,24 @@
-import { Controller, Get, Query } from '@nestjs/common';
+import { Body, Controller, Get, Patch } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
 import { read } from '@platform/database/transact.js';
-import { ApiProblems } from '@platform/http/problem.js';
-import { pageOf } from '@platform/http/paging.js';
+import { ApiProblems, respond } from '@platform/http/problem.js';
 import { CurrentIdentity, Permit, type Identity } from '@platform/identity/identity.js';
-import { fromPublicId, toPublicId } from '@platform/ids/typeid.js';
-import { listProjects, loadOrganization } from '../queries/organization.js';
-import { OrganizationView, ProjectPage, ProjectsQuery, toOrganizationView, toProjectView } from './organizations.dto.js';
+import { RenameOrganizationCommand } from '../commands/rename-organization.command.js';
+import { loadOrganization } from '../queries/organization.js';
+import { OrganizationView, RenameBody, RolesView, rolesView, toOrganizationView } from './organizations.dto.js';
+import { renameOrganizationProblems } from './organizations.problems.js';
 
 @ApiTags('Organization')
-@Controller('v1')
+@Controller('v1/organization')
 export class OrganizationController {
-  constructor(private readonly db: DataSource) {}
+  constructor(
+    private readonly db: DataSource,
+    private readonly commands: CommandBus,
+  ) {}
 
-  @Get('organization')
+  @Get()
   @Permit('organization.read')
   @ApiOperation({ operationId: 'readOrganization', summary: 'Read your organization' })
   @ApiOkResponse({ type: OrganizationView })
@@ -23,14 +27,25 @@ export class OrganizationController {
     return toOrganizationView(await read(this.db, context, loadOrganization));
   }
 
-  @Get('projects')
-  @Permit('projects.read')
-  @ApiOperation({ operationId: 'listProjects', summary: 'List the projects, the default first' })
-  @ApiOkResponse({ type: ProjectPage })
+  @Patch()
+  @Permit('organization.change')
+  @ApiOperation({ operationId: 'renameOrganization', summary: 'Rename your organization' })
+  @ApiOkResponse({ type: OrganizationView })
+  @ApiProblems(renameOrganizationProblems)
+  async renameOrganization(@CurrentIdentity() identity: Identity, @Body() body: RenameBody): Promise<OrganizationView> {
+    return toOrganizationView(respond(await this.commands.execute(new RenameOrganizationCommand(identity, body)), renameOrganizationProblems));
+  }
+
+  @Get('roles')
+  @Permit('organization.read')
+  @ApiOperation({
+    operationId: 'listRoles',
+    summary: 'List the roles and what each of them may do',
+    description: 'The catalogue of this server: it is the same for every organization.',
+  })
+  @ApiOkResponse({ type: RolesView })
   @ApiProblems()
-  async listProjects(@CurrentIdentity() { context }: Identity, @Query() query: ProjectsQuery): Promise<ProjectPage> {
-    const page = { after: query.after === undefined ? null : fromPublicId('project', query.after), limit: query.limit + 1 };
-    const rows = await read(this.db, context, (tx) => listProjects(tx, page));
-    return pageOf(rows, query.limit, toProjectView, ({ id }) => toPublicId('project', id));
+  listRoles(): RolesView {
+    return rolesView;
   }
 }

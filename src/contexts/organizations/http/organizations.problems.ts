@@ -1,7 +1,49 @@
-import type { CreateMemberFailure } from '@domain/organizations/member.js';
+import type { CreateMemberFailure, MemberNotFound, OrganizationConflict } from '@domain/organizations/member.js';
+import type { ProjectNotFound } from '@domain/organizations/project.js';
+import type { ExecutionKeyConflict } from '@domain/executions/failures.js';
 import type { ProblemTable } from '@platform/http/problem.js';
+import type { ChangeMemberFailure } from '../commands/change-member.command.js';
+import type { RenameProjectFailure } from '../commands/rename-project.command.js';
+import type { SetProjectMembersFailure } from '../commands/set-project-members.command.js';
+
+const revision = { revision: 2 };
+
+export const renameOrganizationProblems = {
+  OrganizationConflict: { status: 409, message: 'The organization was changed since you read it.', example: revision },
+} satisfies ProblemTable<OrganizationConflict>;
 
 export const createMemberProblems = {
-  Forbidden: { status: 403, message: 'Only an owner of the organization may create members.' },
+  Forbidden: { status: 403, message: 'You may not create a member who may do what you may not.' },
   MemberConflict: { status: 409, message: 'A member of the organization has this e-mail address.' },
 } satisfies ProblemTable<CreateMemberFailure>;
+
+export const readMemberProblems = {
+  MemberNotFound: { status: 404, message: 'The organization has no member with this ID.' },
+} satisfies ProblemTable<MemberNotFound>;
+
+export const changeMemberProblems = {
+  ...readMemberProblems,
+  Forbidden: { status: 403, message: 'You may not change a member who may do what you may not, nor make one.' },
+  MemberRevisionConflict: { status: 409, message: 'The member was changed since you read it.', example: revision },
+  OwnMembership: { status: 409, message: 'Nobody changes their own role or suspends themselves: ask somebody else.' },
+  LastOwner: { status: 409, message: 'This is the last owner of the organization: make another one first.' },
+} satisfies ProblemTable<ChangeMemberFailure>;
+
+export const createProjectProblems = {
+  ExecutionKeyConflict: { status: 409, message: 'This command key was used with another input.' },
+} satisfies ProblemTable<ExecutionKeyConflict>;
+
+export const readProjectProblems = {
+  ProjectNotFound: { status: 404, message: 'You act in no project with this ID.' },
+} satisfies ProblemTable<ProjectNotFound>;
+
+export const renameProjectProblems = {
+  ...readProjectProblems,
+  ProjectConflict: { status: 409, message: 'The project was changed since you read it.', example: revision },
+} satisfies ProblemTable<RenameProjectFailure>;
+
+export const setProjectMembersProblems = {
+  ...renameProjectProblems,
+  Forbidden: { status: 403, message: 'You may not give or take a role with permissions that you do not have in this project.' },
+  ProjectMemberInvalid: { status: 400, message: 'A role names no member of the organization, or names one twice.' },
+} satisfies ProblemTable<SetProjectMembersFailure>;

@@ -9,6 +9,7 @@ export type Member = {
   readonly email: string | null;
   readonly role: OrganizationRole;
   readonly suspended: boolean;
+  readonly revision: number;
   readonly createdAt: Date;
 };
 

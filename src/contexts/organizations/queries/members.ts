@@ -1,5 +1,5 @@
 import type { OrganizationRole } from '@domain/access/roles.js';
-import type { ReadTx } from '@engine/tx.js';
+import type { ReadTx, Tx } from '@engine/tx.js';
 import type { Member } from '../public/member.queries.js';
 
 type MemberRow = {
@@ -8,14 +8,23 @@ type MemberRow = {
   readonly email: string | null;
   readonly role: OrganizationRole;
   readonly suspended_at: Date | null;
+  readonly revision: number;
   readonly created_at: Date;
 };
 
-const columns = `id, name, email, role, suspended_at, created_at`;
-const toMember = ({ id, name, email, role, suspended_at, created_at }: MemberRow): Member => ({ id, name, email, role, suspended: suspended_at !== null, createdAt: created_at });
+const columns = `id, name, email, role, suspended_at, revision, created_at`;
+const toMember = ({ id, name, email, role, suspended_at, revision, created_at }: MemberRow): Member => ({
+  id,
+  name,
+  email,
+  role,
+  suspended: suspended_at !== null,
+  revision,
+  createdAt: created_at,
+});
 
 export async function findMembers(tx: ReadTx, ids: readonly string[]): Promise<Member[]> {
-  const rows = await tx.query<MemberRow[]>(`select ${columns} from member where organization_id = tenant_organization() and id = any($1)`, [ids]);
+  const rows = await tx.query<MemberRow[]>(`select ${columns} from member where organization_id = tenant_organization() and removed_at is null and id = any($1)`, [ids]);
   return rows.map(toMember);
 }
 
@@ -23,10 +32,25 @@ export async function findMembers(tx: ReadTx, ids: readonly string[]): Promise<M
 export async function listMembers(tx: ReadTx, page: { readonly after: string | null; readonly limit: number }): Promise<Member[]> {
   const rows = await tx.query<MemberRow[]>(
     `select ${columns} from member
-     where organization_id = tenant_organization()
+     where organization_id = tenant_organization() and removed_at is null
        and ($1::uuid is null or (created_at, id) > (select m.created_at, m.id from member m where m.organization_id = tenant_organization() and m.id = $1))
      order by created_at, id limit $2`,
     [page.after, page.limit],
   );
   return rows.map(toMember);
+}
+
+export async function findMember(tx: ReadTx, id: string): Promise<Member | null> {
+  const [member] = await findMembers(tx, [id]);
+  return member ?? null;
+}
+
+/** People who own the organization besides this member, and may act. */
+export async function countOtherOwners(tx: Tx, id: string): Promise<number> {
+  const [row] = await tx.query<{ owners: number }[]>(
+    `select count(*)::int as owners from member
+     where organization_id = tenant_organization() and role = 'owner' and kind = 'person' and suspended_at is null and removed_at is null and id <> $1`,
+    [id],
+  );
+  return row?.owners ?? 0;
 }

@@ -1,19 +1,32 @@
-import type { ReadTx } from '@engine/tx.js';
+import type { ReadTx, Tx } from '@engine/tx.js';
 
-export type OrganizationRow = { readonly id: string; readonly name: string; readonly created_at: Date };
+export type OrganizationRow = { readonly id: string; readonly name: string; readonly revision: number; readonly created_at: Date };
 export type ProjectRow = OrganizationRow;
 
 /** The organization of the transaction. It holds whoever reads it, so a missing row is a broken database. */
 export async function loadOrganization(tx: ReadTx): Promise<OrganizationRow> {
-  const [row] = await tx.query<OrganizationRow[]>(`select id, name, created_at from organization where id = tenant_organization()`);
+  const [row] = await tx.query<OrganizationRow[]>(`select id, name, revision, created_at from organization where id = tenant_organization()`);
   if (!row) throw new Error('the organization of an identity is not there');
   return row;
+}
+
+/**
+ * Changes of who may do what in an organization happen one after the other: each is judged by what the one before has left, so that of two demotions at
+ * once one meets the last owner. Before every other row.
+ */
+export async function lockOrganization(tx: Tx): Promise<void> {
+  await tx.query(`select 1 from organization where id = tenant_organization() for no key update`);
+}
+
+export async function findProject(tx: ReadTx, id: string): Promise<ProjectRow | null> {
+  const [row] = await tx.query<ProjectRow[]>(`select id, name, revision, created_at from project where organization_id = tenant_organization() and id = $1`, [id]);
+  return row ?? null;
 }
 
 /** One page of projects, the default first. The cursor is an id: a Date would lose the microseconds and repeat rows. */
 export const listProjects = (tx: ReadTx, page: { readonly after: string | null; readonly limit: number }): Promise<ProjectRow[]> =>
   tx.query<ProjectRow[]>(
-    `select id, name, created_at from project
+    `select id, name, revision, created_at from project
      where organization_id = tenant_organization()
        and ($1::uuid is null or (created_at, id) > (select p.created_at, p.id from project p where p.organization_id = tenant_organization() and p.id = $1))
      order by created_at, id limit $2`,

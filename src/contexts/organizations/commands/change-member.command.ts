@@ -1,0 +1,89 @@
+import { Command, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
+import { DataSource } from 'typeorm';
+import { mayHaveWork, rightsOf } from '@domain/access/rights.js';
+import type { MemberNotFound, MemberRevisionConflict } from '@domain/organizations/member.js';
+import { judgeMembershipChange, type MembershipChange, type MembershipFailure } from '@domain/organizations/membership.js';
+import { fail, ok, type Result } from '@domain/result.js';
+import { revokeWork } from '@engine/executions.js';
+import type { Tx } from '@engine/tx.js';
+import { WakeChannel } from '@engine/wake-channel.js';
+import { LoadIdentityQuery } from '@contexts/sign-in/public/load-identity.query.js';
+import { transact } from '@platform/database/transact.js';
+import type { Identity } from '@platform/identity/identity.js';
+import type { Member } from '../public/member.queries.js';
+import { countOtherOwners, findMember } from '../queries/members.js';
+import { lockOrganization } from '../queries/organization.js';
+import { listStandings } from '../queries/project-roles.js';
+
+/** What is undefined stays as it is. */
+export type MemberChange = Pick<MembershipChange, 'role' | 'suspended'> & { readonly expected: number; readonly name?: string | undefined };
+export type ChangeMemberFailure = MemberNotFound | MemberRevisionConflict | MembershipFailure;
+type Changed = { readonly member: Member; readonly touched: readonly string[] };
+
+/** What the member may not do any more is over with this transaction: its tokens' rights, and the work that goes on for it. */
+export class ChangeMemberCommand extends Command<Result<Member, ChangeMemberFailure>> {
+  constructor(
+    readonly identity: Identity,
+    readonly memberId: string,
+    readonly change: MemberChange,
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(ChangeMemberCommand)
+export class ChangeMemberHandler implements ICommandHandler<ChangeMemberCommand> {
+  constructor(
+    private readonly db: DataSource,
+    private readonly queries: QueryBus,
+    private readonly wake: WakeChannel,
+  ) {}
+
+  async execute({ identity, memberId, change }: ChangeMemberCommand): Promise<Result<Member, ChangeMemberFailure>> {
+    const changed = await transact<Result<Changed, ChangeMemberFailure>>(this.db, identity.context, async (tx) => {
+      const locked = await lockMembership(tx, this.queries, identity, memberId, change);
+      if (!locked.ok) return locked;
+      await storeChange(tx, memberId, change);
+      const touched = await stopLostWork(tx, memberId, change.suspended ?? false);
+      const member = await findMember(tx, memberId);
+      return member ? ok({ member, touched }) : fail({ _tag: 'MemberNotFound' });
+    });
+    if (!changed.ok) return changed;
+    this.wake.publish(changed.value.touched);
+    return ok(changed.value.member);
+  }
+}
+
+async function storeChange(tx: Tx, memberId: string, { name, role, suspended }: MemberChange): Promise<void> {
+  await tx.query(
+    `update member set name = coalesce($2, name), role = coalesce($3, role), revision = revision + 1,
+       suspended_at = case when coalesce($4::boolean, suspended_at is not null) then coalesce(suspended_at, clock_timestamp()) end
+     where organization_id = tenant_organization() and id = $1`,
+    [memberId, name ?? null, role ?? null, suspended ?? null],
+  );
+}
+
+/** A member at the revision that the caller read, who may make this change by the rights that they have now: what it waited for may have taken them. */
+export async function lockMembership(
+  tx: Tx,
+  queries: QueryBus,
+  { context, tokenId }: Identity,
+  memberId: string,
+  { expected, ...change }: MembershipChange & { readonly expected: number },
+): Promise<Result<Member, ChangeMemberFailure>> {
+  await lockOrganization(tx);
+  const member = await findMember(tx, memberId);
+  if (!member) return fail({ _tag: 'MemberNotFound' });
+  const asker = await queries.execute(new LoadIdentityQuery(context, tokenId, tx));
+  if (!asker?.permissions.has('members.manage')) return fail({ _tag: 'Forbidden' });
+  if (member.revision !== expected) return fail({ _tag: 'MemberRevisionConflict', revision: member.revision });
+  const judged = judgeMembershipChange({ asker, member, change }, await countOtherOwners(tx, memberId));
+  return judged.ok ? ok(member) : judged;
+}
+
+/** Ends what bots do for the member wherever they may not have them work any more. Last: it locks heads. */
+export async function stopLostWork(tx: Tx, memberId: string, everywhere: boolean): Promise<readonly string[]> {
+  const standings = await listStandings(tx, memberId);
+  const projects = standings.filter((standing) => everywhere || !mayHaveWork(rightsOf(standing))).map(({ projectId }) => projectId);
+  return projects.length > 0 ? revokeWork(tx, [memberId], projects) : [];
+}

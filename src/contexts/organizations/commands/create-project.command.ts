@@ -1,0 +1,42 @@
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { DataSource } from 'typeorm';
+import { v7 as uuidv7 } from 'uuid';
+import type { ExecutionKeyConflict } from '@domain/executions/failures.js';
+import { ok, type Result } from '@domain/result.js';
+import { settleCommand, takeCommand, type KeyedCommand } from '@engine/admit.js';
+import { transact } from '@platform/database/transact.js';
+import type { Identity } from '@platform/identity/identity.js';
+import { lockOrganization } from '../queries/organization.js';
+import { insertProjectRole } from '../queries/project-roles.js';
+
+export type ProjectReceipt = { readonly projectId: string; readonly revision: number };
+
+/** Makes a project together with its maker's role in it. `command: null`: the request carried no key, so that sending it again makes another project. */
+export class CreateProjectCommand extends Command<Result<ProjectReceipt, ExecutionKeyConflict>> {
+  constructor(
+    readonly identity: Identity,
+    readonly command: KeyedCommand | null,
+    readonly name: string,
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(CreateProjectCommand)
+export class CreateProjectHandler implements ICommandHandler<CreateProjectCommand> {
+  constructor(private readonly db: DataSource) {}
+
+  execute({ identity: { context, memberId }, command, name }: CreateProjectCommand): Promise<Result<ProjectReceipt, ExecutionKeyConflict>> {
+    return transact<Result<ProjectReceipt, ExecutionKeyConflict>>(this.db, context, async (tx) => {
+      const taken = command && (await takeCommand<ProjectReceipt>(tx, command));
+      if (taken && !taken.ok) return taken;
+      if (taken?.value) return ok(taken.value);
+      await lockOrganization(tx);
+      const id = uuidv7();
+      await tx.query(`insert into project (organization_id, id, name) values ($1, $2, $3)`, [context.organizationId, id, name]);
+      await insertProjectRole(tx, id, { memberId, role: 'admin' });
+      const receipt = { projectId: id, revision: 1 };
+      return ok(command ? await settleCommand(tx, command, receipt) : receipt);
+    });
+  }
+}

@@ -1,0 +1,31 @@
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { DataSource } from 'typeorm';
+import type { OrganizationConflict } from '@domain/organizations/member.js';
+import { fail, ok, type Result } from '@domain/result.js';
+import { transact } from '@platform/database/transact.js';
+import type { Identity } from '@platform/identity/identity.js';
+import { loadOrganization, lockOrganization, type OrganizationRow } from '../queries/organization.js';
+
+export class RenameOrganizationCommand extends Command<Result<OrganizationRow, OrganizationConflict>> {
+  constructor(
+    readonly identity: Identity,
+    readonly change: { readonly name: string; readonly expected: number },
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(RenameOrganizationCommand)
+export class RenameOrganizationHandler implements ICommandHandler<RenameOrganizationCommand> {
+  constructor(private readonly db: DataSource) {}
+
+  execute({ identity, change: { name, expected } }: RenameOrganizationCommand): Promise<Result<OrganizationRow, OrganizationConflict>> {
+    return transact<Result<OrganizationRow, OrganizationConflict>>(this.db, identity.context, async (tx) => {
+      await lockOrganization(tx);
+      const { revision } = await loadOrganization(tx);
+      if (revision !== expected) return fail({ _tag: 'OrganizationConflict', revision });
+      await tx.query(`update organization set name = $1, revision = revision + 1 where id = tenant_organization()`, [name]);
+      return ok(await loadOrganization(tx));
+    });
+  }
+}

@@ -1,0 +1,85 @@
+import { Command, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
+import { DataSource } from 'typeorm';
+import { mayAssign, mayHaveWork, rightsOf } from '@domain/access/rights.js';
+import type { Forbidden } from '@domain/organizations/member.js';
+import type { ProjectMemberInvalid } from '@domain/organizations/project.js';
+import { fail, ok, type Result } from '@domain/result.js';
+import { revokeWork } from '@engine/executions.js';
+import type { Tx } from '@engine/tx.js';
+import { WakeChannel } from '@engine/wake-channel.js';
+import { LoadIdentityQuery } from '@contexts/sign-in/public/load-identity.query.js';
+import { transact } from '@platform/database/transact.js';
+import type { Identity } from '@platform/identity/identity.js';
+import { toPublicId } from '@platform/ids/typeid.js';
+import type { Member } from '../public/member.queries.js';
+import { findMembers } from '../queries/members.js';
+import { lockOrganization } from '../queries/organization.js';
+import { listProjectMembers, replaceProjectMembers, type ProjectMember, type ProjectMembers } from '../queries/project-roles.js';
+import { lockOwnProject, type RenameProjectFailure } from './rename-project.command.js';
+
+export type SetProjectMembersFailure = RenameProjectFailure | Forbidden | ProjectMemberInvalid;
+type SetRoles = { readonly set: ProjectMembers; readonly touched: readonly string[] };
+
+/** Makes the roles in a project exactly these. Who may no longer have bots work for them there is stopped in the same transaction. */
+export class SetProjectMembersCommand extends Command<Result<ProjectMembers, SetProjectMembersFailure>> {
+  constructor(
+    readonly identity: Identity,
+    readonly projectId: string,
+    readonly expected: number,
+    readonly members: readonly ProjectMember[],
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(SetProjectMembersCommand)
+export class SetProjectMembersHandler implements ICommandHandler<SetProjectMembersCommand> {
+  constructor(
+    private readonly db: DataSource,
+    private readonly queries: QueryBus,
+    private readonly wake: WakeChannel,
+  ) {}
+
+  async execute(command: SetProjectMembersCommand): Promise<Result<ProjectMembers, SetProjectMembersFailure>> {
+    const result = await transact<Result<SetRoles, SetProjectMembersFailure>>(this.db, command.identity.context, (tx) => this.set(tx, command));
+    if (!result.ok) return result;
+    this.wake.publish(result.value.touched);
+    return ok(result.value.set);
+  }
+
+  private async set(tx: Tx, { identity, projectId, expected, members }: SetProjectMembersCommand): Promise<Result<SetRoles, SetProjectMembersFailure>> {
+    await lockOrganization(tx);
+    const locked = await lockOwnProject(tx, identity, projectId, expected);
+    if (!locked.ok) return locked;
+    // As it is now: the change that this one waited for may have taken the caller's own rights.
+    const asker = await this.queries.execute(new LoadIdentityQuery(identity.context, identity.tokenId, tx));
+    const before = await listProjectMembers(tx, projectId);
+    const found = new Map(
+      (
+        await findMembers(
+          tx,
+          [...before, ...members].map(({ memberId }) => memberId),
+        )
+      ).map((member) => [member.id, member]),
+    );
+    const wrong = members.find(({ memberId }, index) => !found.has(memberId) || members.findIndex((other) => other.memberId === memberId) !== index);
+    if (wrong) return fail({ _tag: 'ProjectMemberInvalid', member: toPublicId('member', wrong.memberId) });
+    const changed = differences(before, members);
+    if (!asker?.permissions.has('projects.change') || !changed.every(({ role }) => mayAssign(asker.permissions, role))) return fail({ _tag: 'Forbidden' });
+
+    await replaceProjectMembers(tx, projectId, members);
+    await tx.query(`update project set revision = revision + 1 where organization_id = tenant_organization() and id = $1`, [projectId]);
+    const stopped = [...new Set(changed.map(({ memberId }) => memberId))].filter((id) => !hasWork(found.get(id), members));
+    const touched = stopped.length > 0 ? await revokeWork(tx, stopped, [projectId]) : [];
+    return ok({ set: { revision: expected + 1, members }, touched });
+  }
+}
+
+/** Every role that is given or taken. */
+function differences(before: readonly ProjectMember[], after: readonly ProjectMember[]): ProjectMember[] {
+  const isIn = (list: readonly ProjectMember[], { memberId, role }: ProjectMember): boolean => list.some((other) => other.memberId === memberId && other.role === role);
+  return [...before.filter((entry) => !isIn(after, entry)), ...after.filter((entry) => !isIn(before, entry))];
+}
+
+const hasWork = (member: Member | undefined, roles: readonly ProjectMember[]): boolean =>
+  member !== undefined && mayHaveWork(rightsOf({ role: member.role, projectRole: roles.find(({ memberId }) => memberId === member.id)?.role ?? null }));

@@ -1,0 +1,128 @@
+import { Body, Controller, Get, Patch, Post, Put, Query } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
+import { ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
+import { DataSource } from 'typeorm';
+import { fail, ok } from '@domain/result.js';
+import { read } from '@platform/database/transact.js';
+import { IdempotencyKey } from '@platform/http/idempotency-key.js';
+import { ApiProblems, respond } from '@platform/http/problem.js';
+import { pageOf } from '@platform/http/paging.js';
+import { PublicId } from '@platform/http/public-id.js';
+import { keyed } from '@platform/identity/command-key.js';
+import { CurrentIdentity, Permit, type Identity } from '@platform/identity/identity.js';
+import { fromPublicId, toPublicId } from '@platform/ids/typeid.js';
+import { Sealer } from '@platform/secrets/sealer.js';
+import { CreateProjectCommand } from '../commands/create-project.command.js';
+import { RenameProjectCommand } from '../commands/rename-project.command.js';
+import { SetProjectMembersCommand } from '../commands/set-project-members.command.js';
+import { findProject, listProjects } from '../queries/organization.js';
+import { listProjectMembers, type ProjectMember } from '../queries/project-roles.js';
+import { RenameBody } from './organizations.dto.js';
+import { createProjectProblems, readProjectProblems, renameProjectProblems, setProjectMembersProblems } from './organizations.problems.js';
+import * as dto from './projects.dto.js';
+
+/** A malformed member id is one that nobody has. */
+function toProjectMember({ member, role }: dto.ProjectMemberBody): ProjectMember {
+  const memberId = fromPublicId('member', member);
+  return memberId === null ? respond(fail({ _tag: 'ProjectMemberInvalid', member }), setProjectMembersProblems) : { memberId, role };
+}
+
+@ApiTags('Projects')
+@Controller('v1/projects')
+export class ProjectsController {
+  constructor(
+    private readonly db: DataSource,
+    private readonly commands: CommandBus,
+    private readonly sealer: Sealer,
+  ) {}
+
+  @Post()
+  @Permit('projects.create')
+  @ApiOperation({ operationId: 'createProject', summary: 'Create a project', description: 'You run it. The answer to a retry with the same key is the first one.' })
+  @ApiHeader({
+    name: 'Idempotency-Key',
+    required: false,
+    schema: { type: 'string', minLength: 1, maxLength: 128 },
+    description: 'Names this request, so that a retry makes no second project.',
+  })
+  @ApiCreatedResponse({ type: dto.ProjectReceiptView })
+  @ApiProblems(createProjectProblems)
+  async createProject(@CurrentIdentity() identity: Identity, @IdempotencyKey() key: string | null, @Body() { name }: dto.CreateProjectBody): Promise<dto.ProjectReceiptView> {
+    const command = key === null ? null : await keyed(this.sealer, identity, key, { command: 'createProject', name });
+    return dto.toProjectReceiptView(respond(await this.commands.execute(new CreateProjectCommand(identity, command, name)), createProjectProblems));
+  }
+
+  @Get()
+  @Permit('projects.read')
+  @ApiOperation({ operationId: 'listProjects', summary: 'List the projects, the default first' })
+  @ApiOkResponse({ type: dto.ProjectPage })
+  @ApiProblems()
+  async listProjects(@CurrentIdentity() { context }: Identity, @Query() query: dto.ProjectsQuery): Promise<dto.ProjectPage> {
+    const page = { after: query.after === undefined ? null : fromPublicId('project', query.after), limit: query.limit + 1 };
+    const rows = await read(this.db, context, (tx) => listProjects(tx, page));
+    return pageOf(rows, query.limit, dto.toProjectView, ({ id }) => toPublicId('project', id));
+  }
+
+  @Get(':projectId')
+  @Permit('projects.read')
+  @ApiOperation({ operationId: 'readProject', summary: 'Read a project' })
+  @ApiParam({ name: 'projectId' })
+  @ApiOkResponse({ type: dto.ProjectView })
+  @ApiProblems(readProjectProblems)
+  async readProject(@CurrentIdentity() identity: Identity, @PublicId('projectId', 'project', readProjectProblems, 'ProjectNotFound') projectId: string): Promise<dto.ProjectView> {
+    return dto.toProjectView(await this.readOwn(identity, projectId));
+  }
+
+  @Patch(':projectId')
+  @Permit('projects.change')
+  @ApiOperation({ operationId: 'renameProject', summary: 'Rename a project' })
+  @ApiParam({ name: 'projectId' })
+  @ApiOkResponse({ type: dto.ProjectView })
+  @ApiProblems(renameProjectProblems)
+  async renameProject(
+    @CurrentIdentity() identity: Identity,
+    @PublicId('projectId', 'project', renameProjectProblems, 'ProjectNotFound') projectId: string,
+    @Body() body: RenameBody,
+  ): Promise<dto.ProjectView> {
+    return dto.toProjectView(respond(await this.commands.execute(new RenameProjectCommand(identity, projectId, body)), renameProjectProblems));
+  }
+
+  @Get(':projectId/members')
+  @Permit('projects.read')
+  @ApiOperation({ operationId: 'readProjectMembers', summary: 'Read who has a role of their own in a project' })
+  @ApiParam({ name: 'projectId' })
+  @ApiOkResponse({ type: dto.ProjectMembersView })
+  @ApiProblems(readProjectProblems)
+  async readMembers(
+    @CurrentIdentity() identity: Identity,
+    @PublicId('projectId', 'project', readProjectProblems, 'ProjectNotFound') projectId: string,
+  ): Promise<dto.ProjectMembersView> {
+    const { revision } = await this.readOwn(identity, projectId);
+    return dto.toProjectMembersView({ revision, members: await read(this.db, identity.context, (tx) => listProjectMembers(tx, projectId)) });
+  }
+
+  @Put(':projectId/members')
+  @Permit('projects.change')
+  @ApiOperation({
+    operationId: 'setProjectMembers',
+    summary: 'Set who has which role in a project',
+    description: 'A role adds to what a member may do in the organization. Who may have no bots work for them any more is stopped at once.',
+  })
+  @ApiParam({ name: 'projectId' })
+  @ApiOkResponse({ type: dto.ProjectMembersView })
+  @ApiProblems(setProjectMembersProblems)
+  async setMembers(
+    @CurrentIdentity() identity: Identity,
+    @PublicId('projectId', 'project', setProjectMembersProblems, 'ProjectNotFound') projectId: string,
+    @Body() { expected, members }: dto.SetProjectMembersBody,
+  ): Promise<dto.ProjectMembersView> {
+    const result = await this.commands.execute(new SetProjectMembersCommand(identity, projectId, expected, members.map(toProjectMember)));
+    return dto.toProjectMembersView(respond(result, setProjectMembersProblems));
+  }
+
+  /** The project that the path names, if the caller acts there. */
+  private async readOwn({ context }: Identity, projectId: string) {
+    const found = projectId === context.projectId ? await read(this.db, context, (tx) => findProject(tx, projectId)) : null;
+    return respond(found ? ok(found) : fail({ _tag: 'ProjectNotFound' as const }), readProjectProblems);
+  }
+}
