@@ -13,6 +13,15 @@ const organization = [
   `alter table organization force row level security`,
   `create policy organization_tenant on organization to openbot_app using (id = tenant_organization()) with check (id = tenant_organization())`,
   `grant select, insert, update, delete on organization to openbot_app`,
+  // The operator is told before a second organization of one name is made; no tenant can ask.
+  `create policy organization_engine on organization for select to openbot_engine using (true)`,
+  `grant select on organization to openbot_engine`,
+  `create function organization_name_taken(p_name text) returns boolean language sql stable security definer set search_path = pg_catalog, public, pg_temp as $$
+    select exists (select from organization where lower(name) = lower(p_name))
+  $$`,
+  `alter function organization_name_taken(text) owner to openbot_engine`,
+  `revoke all on function organization_name_taken(text) from public`,
+  `grant execute on function organization_name_taken(text) to openbot_owner`,
 ];
 
 /** The earliest is the organization's default: the one in which a request without a project acts. */
@@ -123,6 +132,7 @@ export class Organizations1764500000100 implements MigrationInterface {
   }
 
   async down(q: QueryRunner): Promise<void> {
+    await q.query(`drop function organization_name_taken(text)`);
     await q.query(`drop table member_setting, credential, project_role, member, project, organization`);
   }
 }

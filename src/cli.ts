@@ -29,17 +29,25 @@ async function migrate(args: readonly string[], program: Program): Promise<void>
 
 async function createOrganization(args: readonly string[], program: Program): Promise<void> {
   const name = { required: true, least: 1, most: 100 };
-  const options = readOptions(args, { name, owner: name, email: { required: false, least: 3, most: 254, form: /^[^\s@]+@[^\s@]+$/ } });
-  const config = new Config({ ...(await prepared(program)), roles: { api: true, worker: false } }) as PreparedConfig;
-  const [{ NestFactory }, { CommandBus }, { AppModule }, { FoundOrganizationCommand }] = await Promise.all([
+  const another = args.includes('--another');
+  const given = args.filter((arg) => arg !== '--another');
+  const options = readOptions(given, { name, owner: name, email: { required: false, least: 3, most: 254, form: /^[^\s@]+@[^\s@]+$/ } });
+  // A command listens to nobody: the ports belong to the server that may run beside it.
+  const config = new Config({ ...(await prepared(program)), roles: { api: true, worker: false }, privatePort: null }) as PreparedConfig;
+  const [{ NestFactory }, { CommandBus }, { AppModule }, { FoundOrganizationCommand }, { whileNameIsKept }] = await Promise.all([
     import('@nestjs/core'),
     import('@nestjs/cqrs'),
     import('./app.module.js'),
     import('@contexts/sign-in/public/found-organization.command.js'),
+    import('@platform/database/organization-names.js'),
   ]);
   const app = await NestFactory.createApplicationContext(AppModule.register(config), { logger: false, abortOnError: false });
   program.onStop(() => app.close());
-  const made = await app.get(CommandBus).execute(new FoundOrganizationCommand(options.name ?? '', { name: options.owner ?? '', email: options.email }));
+  const wanted = new FoundOrganizationCommand(options.name ?? '', { name: options.owner ?? '', email: options.email });
+  const made = await whileNameIsKept(config.databaseUrl, wanted.name, (isTaken) => {
+    if (isTaken && !another) throw new StartFailure(`There is an organization named "${wanted.name}": give --another to make one more of that name.`);
+    return app.get(CommandBus).execute(wanted);
+  });
   program.progress(JSON.stringify(made, null, 2));
 }
 
@@ -69,14 +77,34 @@ async function doctor(args: readonly string[], program: Program): Promise<number
   }
 }
 
+const help = `Usage: node dist/src/cli.js <command> [options]
+
+  migrate
+      brings the database to what this version needs
+  create-organization --name <name> --owner <name> [--email <address>] [--another]
+      makes an organization and prints its owner's first token, once;
+      --another: also where there is one of that name
+  error <err_… or UUID>
+      prints what is behind an error id
+  doctor [--json]
+      looks for work that needs a person; exits with 0 (well), 1 (something to do) or 2 (it could not look)
+  lease <lease_…> [--released-by <name>]
+      shows what a node holds of the outside world, and records that a person found it gone
+
+It reads the same environment as the server: DATABASE_URL, OPENBOT_ENCRYPTION_KEYS and what README.md lists.`;
+
 const commands = new Map<string, Command>(Object.entries({ migrate, 'create-organization': createOrganization, error, doctor, lease }));
 
 void runProgram(async (program) => {
   const [name = '', ...args] = process.argv.slice(2);
+  if (['help', '--help', '-h'].includes(name) || args.includes('--help')) {
+    program.progress(help);
+    return 0;
+  }
   const command = commands.get(name);
   if (!command)
     throw new StartFailure(
-      'The commands are: migrate (brings the database to what this version needs), create-organization --name <name> --owner <name> [--email <address>] (prints the first token), error <err_…> (prints what is behind an error id), doctor [--json] (looks for work that needs a person), lease <lease_…> [--released-by <name>] (shows what a node holds of the outside world, and records that a person found it gone).',
+      `${name === '' ? 'A command is missing' : `"${name.slice(0, 100)}" is no command`}: the commands are ${[...commands.keys()].join(', ')}, and --help says what they do.`,
     );
   return (await command(args, program)) ?? 0;
-});
+}, '');

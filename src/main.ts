@@ -3,7 +3,7 @@ import { loadConfig } from '@platform/config/env.js';
 import { readLocalState, writeLocalState } from '@platform/local/local-state.js';
 import { prepare } from '@platform/local/prepare.js';
 import { configOrFailure, runProgram } from '@platform/local/program.js';
-import { welcome } from '@platform/local/welcome.js';
+import { readyLine, welcome } from '@platform/local/welcome.js';
 
 /** Loading these takes longer than anything else of a start, so it goes on while the database starts. */
 const loadServer = () =>
@@ -17,16 +17,16 @@ void runProgram(async (program) => {
   const prepared = await prepare(config, program, () => void load().catch(() => undefined));
   const [{ AppModule }, { serve, work }, { ProvisionDevelopmentCommand }, { CommandBus }] = await load();
   if (!prepared.roles.api) {
-    await work(AppModule.register(prepared), program);
-    program.progress(`The worker ${prepared.nodeName} is ready`);
+    const at = await work(AppModule.register(prepared), program);
+    program.progress(readyLine(`The worker ${prepared.nodeName} is ready`, at));
     return 'runs';
   }
-  const { app, url } = await serve(AppModule.register(prepared), prepared, program);
+  const { app, url, privateUrl } = await serve(AppModule.register(prepared), prepared, program);
   if (!prepared.production) {
     const known = await readLocalState();
     const state = { url, ...(await app.get(CommandBus).execute(new ProvisionDevelopmentCommand(known?.token ?? null))) };
     await writeLocalState(state);
-    program.progress(welcome(state));
-  } else program.progress(`The server ${prepared.nodeName} is ready at ${url}`);
+    program.progress(welcome(state, privateUrl));
+  } else program.progress(readyLine(`The server ${prepared.nodeName} is ready at ${url}`, privateUrl));
   return 'runs';
 });

@@ -97,7 +97,9 @@ async function demo(folder: string, closing: (() => unknown)[]): Promise<boolean
   const lines = (Object.keys(tools) as ToolName[]).map((tool) => ({ tool, ...outside.tallyOf(tool) }));
   for (const { tool, requests, effects } of lines) {
     const { effect } = tools[tool];
-    say(`${tool.padEnd(12)} asked ${requests} ${requests === 1 ? 'time ' : 'times'}   ${effect === null ? 'a question: nothing to bring about' : `${effects} ${effect}`}`);
+    say(
+      `${tool.padEnd(12)} asked ${requests} ${requests === 1 ? 'time ' : 'times'}   ${effect === null ? 'a question: nothing to bring about' : `${effects} ${effect[effects === 1 ? 0 : 1]}`}`,
+    );
   }
   const once_ = lines.every(({ tool, requests, effects }) => (tools[tool].effect === null ? requests >= 1 : effects === 1));
   const whole = log.every(({ sequence }, index) => sequence === index + 1);

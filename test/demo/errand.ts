@@ -7,10 +7,10 @@ import { end, phase, Workflow, type Next, type Saga, type Stored } from '@engine
 /** What a model may ask for, and what another process may do with a call whose answer was lost. */
 export const tools = {
   find_trains: { safety: 'repeatable', effect: null },
-  book_hotel: { safety: 'keyed', effect: 'hotel rooms booked' },
-  charge_card: { safety: 'keyed', effect: 'cards charged' },
-  post_letter: { safety: 'unproven', effect: 'letters in the post' },
-} as const satisfies Readonly<Record<string, { readonly safety: CallSafety; readonly effect: string | null }>>;
+  book_hotel: { safety: 'keyed', effect: ['hotel room booked', 'hotel rooms booked'] },
+  charge_card: { safety: 'keyed', effect: ['card charged', 'cards charged'] },
+  post_letter: { safety: 'unproven', effect: ['letter in the post', 'letters in the post'] },
+} as const satisfies Readonly<Record<string, { readonly safety: CallSafety; readonly effect: readonly [one: string, many: string] | null }>>;
 export type ToolName = keyof typeof tools;
 
 /** The model's answer to one step: a tool, or the last word. */

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -27,7 +28,9 @@ afterAll(async () => {
 });
 
 /** The program's command line in production, as an operator uses it. */
-async function run(...args: string[]): Promise<Ended> {
+const run = (...args: string[]): Promise<Ended> => runIn({}, ...args);
+
+async function runIn(settings: Readonly<Record<string, string>>, ...args: string[]): Promise<Ended> {
   const env = {
     PATH: process.env['PATH'] ?? '',
     NODE_ENV: 'production',
@@ -36,6 +39,7 @@ async function run(...args: string[]): Promise<Ended> {
     DATABASE_API_URL: database.apiUrl,
     DATABASE_WORKER_URL: database.workerUrl,
     OPENBOT_ENCRYPTION_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
+    ...settings,
   };
   const child = spawn(process.execPath, [join(built, 'src', 'cli.js'), ...args], { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const said = { out: '', errors: '' };
@@ -61,6 +65,31 @@ test('create-organization: the printed token enters as the owner of a new organi
   expect((await call('GET', '/v1/organization')).body).toMatchObject({ id: made.organizationId, name: 'Example Ltd' });
 });
 
+test('create-organization: a name that is taken is given again on demand alone', async () => {
+  const wanted = ['create-organization', '--name', 'Twice Ltd', '--owner', 'Ada'];
+  // The first in the place of a server whose private port is open.
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const first = await runIn({ OPENBOT_PRIVATE_PORT: String((server.address() as AddressInfo).port) }, ...wanted);
+  expect(first).toMatchObject({ code: 0, errors: '' });
+  server.close();
+  const before = await organizations();
+  const refused = await run(...wanted.map((word) => (word === 'Twice Ltd' ? 'twice ltd' : word)));
+  expect(refused).toMatchObject({ code: 1, out: '', errors: 'There is an organization named "twice ltd": give --another to make one more of that name.\n' });
+  expect(await organizations()).toBe(before);
+  const another = await run(...wanted, '--another');
+  expect(another).toMatchObject({ code: 0, errors: '' });
+  expect(await organizations()).toBe(before + 1);
+  expect((JSON.parse(another.out) as { organizationId: string }).organizationId).not.toBe((JSON.parse(first.out) as { organizationId: string }).organizationId);
+}, 30_000);
+
+test('help: what there is, in lines, and the exit code is 0', async () => {
+  const [asked, ofCommand] = await Promise.all([run('--help'), run('error', '--help')]);
+  expect(asked).toMatchObject({ code: 0, errors: '' });
+  for (const name of ['migrate', 'create-organization', 'error', 'doctor', 'lease']) expect(asked.out).toMatch(new RegExp(`^  ${name}`, 'm'));
+  expect(ofCommand).toEqual(asked);
+});
+
 test('error: the cause of a record opens, of an organization and of the platform', async () => {
   const tenant = await app.createTenant();
   const records = app.nest.get(ErrorRecords);
@@ -72,7 +101,9 @@ test('error: the cause of a record opens, of an organization and of the platform
   ] as const) {
     const errorId = toPublicId('error', failure.errorId);
     const { code, out, errors } = await run('error', errorId);
+    const byRow = await run('error', failure.errorId);
     expect({ code, errors }).toEqual({ code: 0, errors: '' });
+    expect(byRow).toEqual({ code, out, errors });
     expect(JSON.parse(out)).toMatchObject({
       errorId,
       category: 'unexpected',
@@ -124,6 +155,26 @@ test('doctor: 0 while all is well, 1 with the ids of what is not, 2 where it can
   expect(await run('doctor', '--all')).toMatchObject({ code: 2, out: '', errors: expect.stringMatching(/^OpenBot cannot look\. --all is not known[^\n]*\n$/) as string });
 });
 
+test('doctor: a database that nobody migrated is called that, whichever login it is asked with', async () => {
+  const outside = new Client({ connectionString: database.url });
+  await outside.connect();
+  const name = `unmigrated_${process.pid}`;
+  const at = (url: string): string => Object.assign(new URL(url), { pathname: `/${name}` }).toString();
+  try {
+    await outside.query(`create database ${name}`);
+    const stranger = Object.assign(new URL(at(database.workerUrl)), { username: 'nobody_yet' }).toString();
+    for (const worker of [at(database.workerUrl), stranger, ''])
+      expect(await runIn({ DATABASE_URL: at(database.url), DATABASE_WORKER_URL: worker, DATABASE_API_URL: '' }, 'doctor')).toEqual({
+        code: 2,
+        out: '',
+        errors: expect.stringMatching(/^OpenBot cannot look\. The database at [^\n]* is not migrated yet: run "node dist\/src\/cli\.js migrate"[^\n]*\n$/) as string,
+      });
+  } finally {
+    await outside.query(`drop database if exists ${name} with (force)`);
+    await outside.end();
+  }
+}, 30_000);
+
 test('lease: shows what a node left, and records by whose word it is gone', async () => {
   const id = '0198c0de-0000-7abc-8def-0123456789ac';
   const leaseId = toPublicId('lease', id);
@@ -164,12 +215,13 @@ test.each([
   ['no lease id', ['lease', missing], /The lease id is not one/],
   ['a lease that is not there', ['lease', missing.replace('err_', 'lease_')], /There is no lease lease_/],
   ['nobody who says so', ['lease', missing.replace('err_', 'lease_'), '--released-by'], /--released-by needs a value/],
-  ['no command', [], /The commands are: migrate .*create-organization .*error .*doctor .*lease /],
+  ['no command', [], /^A command is missing: the commands are migrate, create-organization, error, doctor, lease, and --help/],
+  ['a command that is none', ['doctr'], /^"doctr" is no command: the commands are migrate/],
 ])('%s: one line names it, and the exit code is 1', async (_, args, line) => {
   const before = await organizations();
   const { code, out, errors } = await run(...args);
   expect({ code, out }).toEqual({ code: 1, out: '' });
-  expect(errors).toMatch(/^[^\n]+\n$/);
+  expect(errors).toMatch(/^(?!OpenBot cannot start)[^\n]+\n$/);
   expect(errors).toMatch(line);
   expect(await organizations()).toBe(before);
 });

@@ -79,6 +79,15 @@ const who = async ({ url, token }: LocalState): Promise<number> => (await fetch(
 const identity = ({ url: _, ...ids }: LocalState): object => ids;
 const postgresOf = async (folder: string): Promise<number | null> => (await livePostmaster(await dataOf(folder)))?.pid ?? null;
 
+/** What `npm start` asks before it builds. */
+async function mayBuild(folder: string): Promise<{ readonly code: number | null; readonly errors: string }> {
+  const child = spawn(process.execPath, [join(__dirname, '../../config/before-build.cjs')], { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+  let errors = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, errors };
+}
+
 /** It ended with 1, after one line on stderr that matches and that holds no secret. */
 async function expectRefusal(run: Run, line: RegExp): Promise<void> {
   expect({ code: await run.ended, errors: run.errors() }).toEqual({ code: 1, errors: expect.stringMatching(/^OpenBot cannot start\. [^\n]+\n$/) });
@@ -109,7 +118,10 @@ test.each([
     const doctor = start(folder, {}, ['cli.js', 'doctor']);
     expect({ code: await doctor.ended, errors: doctor.errors() }).toEqual({ code: 0, errors: '' });
     expect(doctor.out()).toContain('All is well.');
-    await expectRefusal(start(folder, {}, ['cli.js', 'error', 'err_01k30dw000fay8vvr14d2pf2db']), /There is no error record/);
+    const missing = start(folder, {}, ['cli.js', 'error', 'err_01k30dw000fay8vvr14d2pf2db']);
+    expect({ code: await missing.ended, errors: missing.errors() }).toEqual({ code: 1, errors: expect.stringMatching(/^There is no error record [^\n]+\n$/) });
+    // A build would take the running server's files from it.
+    expect(await mayBuild(folder)).toEqual({ code: 1, errors: expect.stringMatching(/^OpenBot already runs in [^\n]+ at http:\/\/127\.0\.0\.1:\d+: [^\n]+\n$/) });
     expect(await who(first.state)).toBe(200);
     first.run.process.kill('SIGINT');
     // npm repeats the Ctrl-C of its terminal.
@@ -122,6 +134,7 @@ test.each([
     expect(identity(second.state)).toEqual(identity(first.state));
     second.run.process.kill('SIGKILL');
     await second.run.ended;
+    expect(await mayBuild(folder)).toEqual({ code: 0, errors: '' });
     const orphan = await postgresOf(folder);
     expect(orphan).not.toBeNull();
 

@@ -596,10 +596,14 @@ table organization owner openbot_owner row security forced
 constraint organization_is_named_by_id PRIMARY KEY (id)
 constraint organization_is_not_the_platform CHECK (id <> '00000000-0000-0000-0000-000000000000'::uuid)
 constraint organization_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
+policy organization_engine permissive for select to openbot_engine
+  using true
+  with check 
 policy organization_tenant permissive for all to openbot_app
   using (id = tenant_organization())
   with check (id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
+grant select to openbot_engine;
 
 table organization_key owner openbot_owner row security forced
   organization_id uuid not null
@@ -2043,6 +2047,18 @@ end $function$
 
 owner openbot_engine;
 grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.organization_name_taken(p_name text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    select exists (select from organization where lower(name) = lower(p_name))
+  $function$
+
+owner openbot_engine;
+grant execute to openbot_owner;
 
 CREATE OR REPLACE FUNCTION public.outer_clock(p_parent uuid)
  RETURNS bigint

@@ -144,7 +144,8 @@ const isServiceLink = (variable: string, value: string): boolean =>
 function checkProduction(config: Config): void {
   if (!config.production) return;
   if (!config.databaseUrl) throw new Refused('DATABASE_URL', 'must be set when NODE_ENV is production: the embedded PostgreSQL is for development');
-  if (config.encryptionKeys.length === 0) throw new Refused('OPENBOT_ENCRYPTION_KEYS', 'must be set when NODE_ENV is production: make a key with "openssl rand -base64 32"');
+  if (config.encryptionKeys.length === 0)
+    throw new Refused('OPENBOT_ENCRYPTION_KEYS', 'must be set when NODE_ENV is production: make a key with OPENBOT_ENCRYPTION_KEYS="k1:$(openssl rand -base64 32)"');
   if (config.debugPoint) throw new Refused('OPENBOT_DEBUG_POINT', 'must not be set when NODE_ENV is production: it stops the process');
 }
 

@@ -58,7 +58,7 @@ async function unknownWorkflows(ask: Ask): Promise<Seen | null> {
 
 function replicated([row]: readonly Replication[]): Seen {
   if (!row) throw new Error('a check answered no row');
-  return { count: row.status === 'asynchronous' ? 1 : 0, detail: row.status === 'single' ? 'no standby' : `${row.standbys} standbys` };
+  return { count: row.status === 'asynchronous' ? 1 : 0, detail: row.status === 'single' ? 'no standby' : `${row.standbys} ${row.standbys === 1 ? 'standby' : 'standbys'}` };
 }
 
 type TableFigures = { readonly name: string; readonly live: string; readonly dead: string; readonly updated: string; readonly hot: string };

@@ -14,7 +14,8 @@ export function printReport({ findings }: Report): string {
     ...(finding.verdict === 'act' ? [`    ${finding.advice}`, ...(finding.examples.length > 0 ? [`    e.g. ${finding.examples.join(' ')}`] : [])] : []),
   ]);
   const acts = findings.filter(({ verdict }) => verdict === 'act').length;
+  const asked = findings.filter(({ verdict }) => verdict !== 'unasked').length;
   const unseen = findings.filter(({ verdict }) => verdict === 'unseen').length;
-  const end = acts > 0 ? `${acts} of ${findings.length} checks found something to do.` : unseen > 0 ? 'Not everything could be looked at.' : 'All is well.';
+  const end = acts > 0 ? `${acts} of ${asked} checks found something to do.` : unseen > 0 ? 'Not everything could be looked at.' : 'All is well.';
   return [...lines, '', end].join('\n');
 }

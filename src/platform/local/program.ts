@@ -40,9 +40,9 @@ class Stopped extends Error {}
 
 /**
  * Runs an entry point. SIGINT and SIGTERM close what is open and end the process, at any moment of its start too; a second one
- * ends it at once. A start that fails says why in one line and exits with 1. A `start` that returns a number ends the process with it.
+ * ends it at once. A start that fails says why in one line, behind `failed`, and exits with 1. A `start` that returns a number ends the process with it.
  */
-export async function runProgram(start: (program: Program) => Promise<'runs' | number>): Promise<void> {
+export async function runProgram(start: (program: Program) => Promise<'runs' | number>, failed = 'OpenBot cannot start. '): Promise<void> {
   const open: (() => Promise<unknown>)[] = [];
   let stopping = false;
   let toldAt = 0;
@@ -91,7 +91,7 @@ export async function runProgram(start: (program: Program) => Promise<'runs' | n
     end(outcome);
   } catch (error) {
     if (stopping) return;
-    process.stderr.write(`OpenBot cannot start. ${describeFailure(error)}\n`);
+    process.stderr.write(`${failed}${describeFailure(error)}\n`);
     await closeAll();
     end(1);
   }

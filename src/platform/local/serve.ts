@@ -6,6 +6,7 @@ import type { PreparedConfig } from '@platform/database/prepared-config.js';
 import { httpAdapter } from '@platform/http/adapter.js';
 import { configureHttp } from '@platform/http/configure.js';
 import { NodeNameTaken } from '@engine/node-liveness.js';
+import { PrivateServer } from '@platform/private/private-server.js';
 import type { Program } from './program.js';
 import { StartFailure } from './start-failure.js';
 
@@ -26,8 +27,11 @@ function explain(error: unknown): never {
   throw error;
 }
 
-/** Starts API (and worker, where the modules hold one) and returns the application with the URL at which it answers. */
-export async function serve(module: DynamicModule, config: PreparedConfig, program: Program): Promise<{ readonly app: NestFastifyApplication; readonly url: string }> {
+/** `url`: where the API answers; `privateUrl`: where the private listener does, if there is one. */
+export type Served = { readonly app: NestFastifyApplication; readonly url: string; readonly privateUrl: string | null };
+
+/** Starts API (and worker, where the modules hold one). */
+export async function serve(module: DynamicModule, config: PreparedConfig, program: Program): Promise<Served> {
   program.progress('Starting the server');
   const app = await NestFactory.create<NestFastifyApplication>(module, httpAdapter(), silent);
   program.onStop(() => app.close());
@@ -46,13 +50,14 @@ export async function serve(module: DynamicModule, config: PreparedConfig, progr
   const { port } = app.getHttpServer().address() as { port: number };
   const everywhere = ['0.0.0.0', '::'].includes(config.host);
   const host = config.host.includes(':') && !everywhere ? `[${config.host}]` : config.host;
-  return { app, url: `http://${everywhere ? '127.0.0.1' : host}:${port}` };
+  return { app, url: `http://${everywhere ? '127.0.0.1' : host}:${port}`, privateUrl: app.get(PrivateServer, { strict: false }).url };
 }
 
-/** Starts the worker's role alone. It listens to nobody. */
-export async function work(module: DynamicModule, program: Program): Promise<void> {
+/** Starts the worker's role alone. It has no listener but the private one, and answers where that is. */
+export async function work(module: DynamicModule, program: Program): Promise<string | null> {
   program.progress('Starting the worker');
   const app = await NestFactory.createApplicationContext(module, silent).catch(explain);
   program.onStop(() => app.close());
   app.useLogger(app.get(Logger));
+  return app.get(PrivateServer, { strict: false }).url;
 }

@@ -15,6 +15,8 @@ type ErrorRow = {
   readonly created_at: Date;
 };
 
+const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
 async function findRow(url: string, id: string): Promise<ErrorRow | null> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000, application_name: 'openbot error' });
   await client.connect();
@@ -38,9 +40,11 @@ async function openCause(config: PreparedConfig, { id, organization_id, cause }:
 }
 
 /** What happened behind an error id, as JSON for the operator's eyes: it may quote inputs and secrets. */
-export async function readErrorRecord(config: PreparedConfig, errorId: string): Promise<string> {
-  const id = fromPublicId('error', errorId);
+export async function readErrorRecord(config: PreparedConfig, named: string): Promise<string> {
+  // As a row or a developer's own message has it, too.
+  const id = uuid.test(named) ? named.toLowerCase() : fromPublicId('error', named);
   if (id === null) throw new StartFailure('The error id is not one: copy it whole, as the answer or the log shows it (err_…).');
+  const errorId = toPublicId('error', id);
   const row = await findRow(config.databaseUrl, id);
   if (!row) throw new StartFailure(`There is no error record ${errorId} in this database: look in the log of the process that named it, it may not have been saved.`);
   const { organization_id, execution_id, category, created_at } = row;

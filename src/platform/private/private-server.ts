@@ -45,6 +45,12 @@ export class PrivateServer implements OnApplicationBootstrap, OnApplicationShutd
     this.server = server;
   }
 
+  /** Where it is reached; `null`: it listens to nobody. */
+  get url(): string | null {
+    const { privateHost } = this.config;
+    return this.port === null ? null : `http://${privateHost.includes(':') ? `[${privateHost}]` : privateHost}:${this.port}`;
+  }
+
   /** `null`: it listens to nobody. */
   get port(): number | null {
     return (this.server?.address() as AddressInfo | null)?.port ?? null;
@@ -58,8 +64,10 @@ export class PrivateServer implements OnApplicationBootstrap, OnApplicationShutd
   }
 
   private async serve({ method, url = '' }: IncomingMessage, response: ServerResponse): Promise<void> {
-    const answer = method === 'GET' ? await this.answer(url.split('?', 1)[0] ?? '').catch(() => json(503, { status: 'unavailable' })) : json(405, { status: 'only GET' });
-    response.writeHead(answer.status, { 'content-type': answer.type, 'cache-control': 'no-store' }).end(answer.body);
+    const isRead = method === 'GET' || method === 'HEAD';
+    const answer = isRead ? await this.answer(url.split('?', 1)[0] ?? '').catch(() => json(503, { status: 'unavailable' })) : json(405, { status: 'only GET and HEAD' });
+    // To HEAD the server itself leaves the body out.
+    response.writeHead(answer.status, { 'content-type': answer.type, 'cache-control': 'no-store', ...(isRead ? {} : { allow: 'GET, HEAD' }) }).end(answer.body);
   }
 
   private async answer(path: string): Promise<Answer> {

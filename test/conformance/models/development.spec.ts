@@ -68,6 +68,7 @@ test('mock-text quotes the last words of the person', async () => {
 
 test('mock-tools works off two todos and answers', async () => {
   const steps = await follow('mock-tools', ask('Plan my day'));
+  expect(steps.slice(0, -1).map((items) => callsOf(items)[0]!.callId)).toEqual(['call_1', 'call_2', 'call_3']);
   const statuses = steps.slice(0, -1).map((items) => (JSON.parse(callsOf(items)[0]!.arguments) as { items: { status: string }[] }).items.map(({ status }) => status));
   expect(statuses).toEqual([
     ['in_progress', 'pending'],

@@ -51,7 +51,7 @@ describe('the workflow of the README', () => {
 
   beforeAll(async () => {
     const source = blockOf('ts');
-    expect(source.split('\n').length).toBeLessThanOrEqual(62);
+    expect(source.split('\n').length).toBeLessThanOrEqual(64);
     const parser = { syntax: 'typescript', decorators: true } as const;
     const jsc = { target: 'es2023', parser, transform: { legacyDecorator: true, decoratorMetadata: true }, keepClassNames: true } as const;
     const { code } = transformSync(source, { swcrc: false, configFile: false, jsc, module: { type: 'commonjs' } });
@@ -61,6 +61,7 @@ describe('the workflow of the README', () => {
     const bank: Bank = {
       charge: (order, card, key) => {
         charges.push(`${order} ${card} ${key.split(':').slice(1).join(':')}`);
+        if (order === 'order-9') return Promise.reject(new Error('the bank is away'));
         return Promise.resolve({ declined: card === 1 });
       },
     };
@@ -78,6 +79,18 @@ describe('the workflow of the README', () => {
     expect(await eventually(head, ({ state }) => state === 'completed')).toMatchObject({ cursor: { card: 2, paid: true } });
     expect(charges).toEqual(['order-7 1 1:charge', 'order-7 2 2:charge']);
     expect(engine.errors).toEqual([]);
+  });
+
+  test('a bank that cannot be reached fails it with the error id under which the cause is kept', async () => {
+    const id = await admit(database, tenant, 'payment', { order: 'order-9', card: 0, paid: false, giveUpAt: 4_102_444_800_000 });
+    const [head] = await eventually(
+      () => rowsOf(superuser, 'select state, failure_category, error_id, cursor from execution where id = $1', [id]),
+      ([row]) => row?.['ended_at'] !== null && row?.['state'] === 'failed',
+    );
+    expect(engine.errors.filter(({ executionId }) => executionId === id)).toEqual([
+      expect.objectContaining({ cause: expect.objectContaining({ message: 'the bank is away' }) as Error }),
+    ]);
+    expect(head).toMatchObject({ cursor: { card: 1, failure: { category: head!['failure_category'], errorId: head!['error_id'] } } });
   });
 
   test('it gives up when its time has passed', async () => {

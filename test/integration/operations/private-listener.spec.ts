@@ -33,7 +33,9 @@ test('it answers what operators ask, and nothing else', async () => {
   expect(await get('/health/live')).toMatchObject({ status: 200, text: '{"status":"live"}' });
   expect((await get('/health/ready')).status).toBe(200);
   expect((await get('/v1/me')).status).toBe(404);
-  expect((await get('/doctor', { method: 'POST' })).status).toBe(405);
+  const refused = await fetch(`${url}/doctor`, { method: 'POST' });
+  expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
+  expect(await get('/metrics', { method: 'HEAD' })).toEqual({ status: 200, text: '' });
   expect((await get('/metrics')).text).toContain('openbot_slots 200');
 });
 

@@ -66,7 +66,7 @@ describe('asynchronous', () => {
     await eventually(() => replicationOf(world), ({ standbys }) => standbys === 1); // prettier-ignore
     expect((await replicationOf(world)).status).toBe('asynchronous');
     // Said before it happens, by the doctor and by each worker at its start.
-    expect(await doctorSays(world)).toMatchObject({ verdict: 'act', count: 1, detail: '1 standbys', advice: expect.stringContaining('synchronous_standby_names') as string });
+    expect(await doctorSays(world)).toMatchObject({ verdict: 'act', count: 1, detail: '1 standby', advice: expect.stringContaining('synchronous_standby_names') as string });
     for (const { run } of world.nodes) expect(run!.output()).toContain('replication is asynchronous');
     const bots = await world.load.createBots(8);
     const turns: Turn[] = await converseUnder(world, { bots, turnsEach: 2, round: 'message' }, async () => {

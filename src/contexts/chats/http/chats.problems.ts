@@ -9,6 +9,9 @@ import type { SendChatMessageFailure } from '../commands/send-chat-message.comma
 const keyConflict = { status: 409, message: 'This command key was used with another input.' };
 export const readChatProblems = { ChatNotFound: { status: 404, message: 'You have no chat with this ID.' } } satisfies ProblemTable<ChatNotFound>;
 
+const noModel =
+  'OpenBot has no model that could run the turn. An owner can add one with POST /v1/model-connections, or the operator start it with OPENAI_API_KEY or ANTHROPIC_API_KEY.';
+
 export const sendChatMessageProblems = {
   ...readChatProblems,
   FileInvalid: { status: 400, message: 'A file part names none of your finished files.' },
@@ -17,7 +20,7 @@ export const sendChatMessageProblems = {
   BotNotFound: { status: 404, message: 'There is no bot with this ID that you may use.' },
   ChatConflict: { status: 409, message: 'This kind of chat takes no messages from people.' },
   ExecutionKeyConflict: keyConflict,
-  ChatExecutionUnavailable: { status: 503, message: 'OpenBot has no model that could run the turn.' },
+  ChatExecutionUnavailable: { status: 503, message: noModel },
   ChatStorageUnavailable: {
     status: 503,
     message: 'OpenBot does not reach its database. Send the same command again.',

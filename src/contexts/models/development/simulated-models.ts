@@ -40,9 +40,11 @@ const failed = (kind: ModelFailure['kind'], retryAfterMs: number | null, cause: 
   cause,
 });
 
-function itemsOf(plan: Plan): ItemContent[] {
+/** Calls are counted through the conversation, as a provider names none of them twice. */
+function itemsOf(plan: Plan, history: readonly ItemContent[]): ItemContent[] {
   const text = plan.deltas.join('');
-  const calls = (plan.calls ?? []).map((call, index): ItemContent => ({ type: 'function_call', callId: `call_${index + 1}`, ...call }));
+  const made = history.filter(({ type }) => type === 'function_call').length;
+  const calls = (plan.calls ?? []).map((call, index): ItemContent => ({ type: 'function_call', callId: `call_${made + index + 1}`, ...call }));
   return [...(text === '' ? [] : [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] } as const]), ...calls];
 }
 
@@ -58,7 +60,7 @@ async function* play(plan: Plan, request: ModelRequest, signal: AbortSignal): As
     return yield failed('interrupted', null, cause);
   }
   if (plan.fail) return yield failed(plan.fail.kind, plan.fail.retryAfterMs, new Error('simulated'));
-  const items = itemsOf(plan);
+  const items = itemsOf(plan, request.history);
   yield { type: 'finish', items, reason: plan.calls ? 'tool-calls' : 'stop', usage: usageOf(request, items), requestId: null };
 }
 
