@@ -30,8 +30,13 @@ export async function replaceProjectMembers(tx: Tx, projectId: string, members: 
   );
 }
 
+/** A new role of a member; the mirror of an API key gets none, because what its key may do is said by its scopes. */
 export const insertProjectRole = (tx: Tx, projectId: string, { memberId, role }: ProjectMember): Promise<unknown> =>
-  tx.query(`insert into project_role (organization_id, project_id, member_id, role) values (tenant_organization(), $1, $2, $3)`, [projectId, memberId, role]);
+  tx.query(
+    `insert into project_role (organization_id, project_id, member_id, role)
+     select organization_id, $1, id, $3 from member where organization_id = tenant_organization() and id = $2 and kind <> 'api_key'`,
+    [projectId, memberId, role],
+  );
 
 export const deleteProjectRoles = (tx: Tx, memberId: string): Promise<unknown> =>
   tx.query(`delete from project_role where organization_id = tenant_organization() and member_id = $1`, [memberId]);
