@@ -40,7 +40,7 @@ const project = [
 
 /**
  * A principal of an organization: a person, a service account, or the mirror of an API key in one project. What it was removed from it does nothing in
- * any more; the row stays, because what it made and did names it.
+ * any more; the row stays, because what it made and did names it. A mirror has no role: its key has scopes, and what of them counts is its maker's.
  */
 const member = [
   `create table member (
@@ -49,13 +49,21 @@ const member = [
     kind text not null default 'person' constraint member_kind_is_known check (kind in ('person', 'service_account', 'api_key')),
     name text not null constraint member_name_is_short check (char_length(name) between 1 and 100),
     email text constraint member_email_is_short check (char_length(email) between 3 and 254),
-    role text not null constraint member_role_is_known check (role in ('owner', 'admin', 'member', 'viewer', 'auditor')),
+    role text constraint member_role_is_known check (role in ('owner', 'admin', 'member', 'viewer', 'auditor')),
+    key_id uuid,
+    key_project_id uuid,
     suspended_at timestamptz,
     removed_at timestamptz,
     revision integer not null default 1,
     created_at timestamptz not null default clock_timestamp(),
-    constraint member_is_named_by_id primary key (organization_id, id)
+    constraint member_is_named_by_id primary key (organization_id, id),
+    constraint member_mirrors_one_key_in_one_project check (num_nonnulls(key_id, key_project_id) = case kind when 'api_key' then 2 else 0 end),
+    constraint member_has_a_role_or_is_a_mirror check ((role is null) = (kind = 'api_key')),
+    constraint member_only_people_have_email check (email is null or kind = 'person'),
+    constraint member_mirror_is_in_project foreign key (organization_id, key_project_id) references project
   )`,
+  `create unique index member_mirror_is_one_each on member (organization_id, key_id, key_project_id) where key_id is not null`,
+  `create index member_mirror_is_found_by_project on member (organization_id, key_project_id) where key_project_id is not null`,
   `create unique index member_email_is_taken_once on member (organization_id, lower(email)) where email is not null and removed_at is null`,
   ...protectTable('member', 'organization'),
 ];
@@ -110,6 +118,7 @@ const credential = [
   `create index credential_is_found_by_prefix on credential (organization_id, prefix)`,
   `create index credential_is_found_by_old_prefix on credential (organization_id, old_prefix) where old_prefix is not null`,
   `create index credential_is_listed_by_member on credential (organization_id, member_id, created_at, id)`,
+  `alter table member add constraint member_mirrors_a_key foreign key (organization_id, key_id) references credential`,
   ...protectTable('credential', 'organization'),
 ];
 
@@ -133,6 +142,7 @@ export class Organizations1764500000100 implements MigrationInterface {
 
   async down(q: QueryRunner): Promise<void> {
     await q.query(`drop function organization_name_taken(text)`);
+    await q.query(`alter table member drop constraint member_mirrors_a_key`);
     await q.query(`drop table member_setting, credential, project_role, member, project, organization`);
   }
 }

@@ -513,18 +513,31 @@ table member owner openbot_owner row security forced
   kind text not null default 'person'::text
   name text not null
   email text
-  role text not null
+  role text
+  key_id uuid
+  key_project_id uuid
   suspended_at timestamp with time zone
   removed_at timestamp with time zone
   revision integer not null default 1
   created_at timestamp with time zone not null default clock_timestamp()
 constraint member_belongs_to_organization FOREIGN KEY (organization_id) REFERENCES organization(id)
 constraint member_email_is_short CHECK (char_length(email) >= 3 AND char_length(email) <= 254)
+constraint member_has_a_role_or_is_a_mirror CHECK ((role IS NULL) = (kind = 'api_key'::text))
 constraint member_is_named_by_id PRIMARY KEY (organization_id, id)
 constraint member_kind_is_known CHECK (kind = ANY (ARRAY['person'::text, 'service_account'::text, 'api_key'::text]))
+constraint member_mirror_is_in_project FOREIGN KEY (organization_id, key_project_id) REFERENCES project(organization_id, id)
+constraint member_mirrors_a_key FOREIGN KEY (organization_id, key_id) REFERENCES credential(organization_id, id)
+constraint member_mirrors_one_key_in_one_project CHECK (num_nonnulls(key_id, key_project_id) =
+CASE kind
+    WHEN 'api_key'::text THEN 2
+    ELSE 0
+END)
 constraint member_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
+constraint member_only_people_have_email CHECK (email IS NULL OR kind = 'person'::text)
 constraint member_role_is_known CHECK (role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text, 'viewer'::text, 'auditor'::text]))
 UNIQUE INDEX member_email_is_taken_once ON public.member USING btree (organization_id, lower(email)) WHERE ((email IS NOT NULL) AND (removed_at IS NULL))
+INDEX member_mirror_is_found_by_project ON public.member USING btree (organization_id, key_project_id) WHERE (key_project_id IS NOT NULL)
+UNIQUE INDEX member_mirror_is_one_each ON public.member USING btree (organization_id, key_id, key_project_id) WHERE (key_id IS NOT NULL)
 policy member_tenant permissive for all to openbot_app
   using (organization_id = tenant_organization())
   with check (organization_id = tenant_organization())

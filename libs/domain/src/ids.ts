@@ -6,6 +6,7 @@ export type OrganizationId = Id<'Organization'>;
 export type ProjectId = Id<'Project'>;
 export type MemberId = Id<'Member'>;
 export type TokenId = Id<'Token'>;
+export type ApiKeyId = Id<'ApiKey'>;
 export type BotId = Id<'Bot'>;
 export type ChatId = Id<'Chat'>;
 export type TurnId = Id<'Turn'>;
@@ -20,6 +21,7 @@ export const idPrefixes = {
   project: 'proj',
   member: 'mem',
   token: 'tok',
+  apiKey: 'key',
   bot: 'bot',
   chat: 'chat',
   turn: 'turn',

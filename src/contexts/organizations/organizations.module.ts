@@ -3,6 +3,8 @@ import { ChangeMemberHandler } from './commands/change-member.command.js';
 import { CreateMemberHandler } from './commands/create-member.command.js';
 import { CreateOrganizationHandler } from './commands/create-organization.command.js';
 import { CreateProjectHandler } from './commands/create-project.command.js';
+import { CreateServiceAccountHandler } from './commands/create-service-account.command.js';
+import { MirrorKeyHandler } from './commands/mirror-key.command.js';
 import { RemoveMemberHandler } from './commands/remove-member.command.js';
 import { RenameOrganizationHandler } from './commands/rename-organization.command.js';
 import { RenameProjectHandler } from './commands/rename-project.command.js';
@@ -10,16 +12,20 @@ import { SetProjectMembersHandler } from './commands/set-project-members.command
 import { MembersController } from './http/members.controller.js';
 import { OrganizationController } from './http/organization.controller.js';
 import { ProjectsController } from './http/projects.controller.js';
-import { FindMembersHandler } from './queries/member.handlers.js';
+import { ServiceAccountsController } from './http/service-accounts.controller.js';
+import { FindMembersHandler, FindServiceAccountHandler } from './queries/member.handlers.js';
 
 @Module({
-  controllers: [OrganizationController, ProjectsController, MembersController],
+  controllers: [OrganizationController, ProjectsController, MembersController, ServiceAccountsController],
   providers: [
     ChangeMemberHandler,
     CreateMemberHandler,
     CreateOrganizationHandler,
     CreateProjectHandler,
+    CreateServiceAccountHandler,
     FindMembersHandler,
+    FindServiceAccountHandler,
+    MirrorKeyHandler,
     RemoveMemberHandler,
     RenameOrganizationHandler,
     RenameProjectHandler,

@@ -1,12 +1,16 @@
 import { Global, Module } from '@nestjs/common';
 import { Authenticator } from '@platform/identity/authenticator.js';
 import { ChangeSettingsHandler } from './commands/change-settings.command.js';
+import { CreateCredentialHandler } from './commands/create-credential.command.js';
 import { FoundOrganizationHandler } from './commands/found-organization.command.js';
 import { IssueTokenHandler } from './commands/issue-token.command.js';
 import { ProvisionDevelopmentHandler } from './commands/provision-development.command.js';
 import { RevokeCredentialsHandler } from './commands/revoke-credentials.command.js';
-import { RevokeTokenHandler } from './commands/revoke-token.command.js';
+import { RevokeCredentialHandler } from './commands/revoke-credential.command.js';
+import { RotateCredentialHandler } from './commands/rotate-credential.command.js';
+import { ApiKeysController } from './http/api-keys.controller.js';
 import { MeController } from './http/me.controller.js';
+import { ServiceAccountTokensController } from './http/service-account-tokens.controller.js';
 import { SettingsController } from './http/settings.controller.js';
 import { TokensController } from './http/tokens.controller.js';
 import { LoadIdentityHandler } from './queries/load-identity.handler.js';
@@ -15,15 +19,17 @@ import { TokenAuthenticator } from './token-authenticator.js';
 /** Global for the one thing that it gives the platform: the authenticator. */
 @Global()
 @Module({
-  controllers: [MeController, SettingsController, TokensController],
+  controllers: [ApiKeysController, MeController, ServiceAccountTokensController, SettingsController, TokensController],
   providers: [
     ChangeSettingsHandler,
+    CreateCredentialHandler,
     FoundOrganizationHandler,
     IssueTokenHandler,
     LoadIdentityHandler,
     ProvisionDevelopmentHandler,
     RevokeCredentialsHandler,
-    RevokeTokenHandler,
+    RevokeCredentialHandler,
+    RotateCredentialHandler,
     TokenAuthenticator,
     { provide: Authenticator, useExisting: TokenAuthenticator },
   ],

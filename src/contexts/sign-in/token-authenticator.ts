@@ -1,6 +1,9 @@
 import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/common';
+import { CommandBus } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import { ok } from '@domain/result.js';
+import { credentialCounts } from '@domain/sign-in/token.js';
+import { MirrorKeyCommand } from '@contexts/organizations/public/mirror-key.command.js';
 import { Config } from '@platform/config/config.js';
 import { read, transact } from '@platform/database/transact.js';
 import { Authenticator } from '@platform/identity/authenticator.js';
@@ -8,7 +11,7 @@ import type { Identity } from '@platform/identity/identity.js';
 import { developmentOrganizationId } from './policies/development-organization.js';
 import { parseToken, provesToken } from './policies/token-text.js';
 import { identityOf } from './queries/load-identity.handler.js';
-import { findCredentials } from './queries/tokens.js';
+import { findCredentialById, findCredentials, type CredentialRow } from './queries/tokens.js';
 
 /** Every request reads its token and member anew: a revoked token or a suspended member is out with the next one, on every node. */
 @Injectable()
@@ -20,6 +23,7 @@ export class TokenAuthenticator extends Authenticator implements BeforeApplicati
   constructor(
     private readonly db: DataSource,
     private readonly config: Config,
+    private readonly commands: CommandBus,
   ) {
     super();
   }
@@ -33,9 +37,17 @@ export class TokenAuthenticator extends Authenticator implements BeforeApplicati
     const rows = await read(this.db, { organizationId, projectId: null }, (tx) => findCredentials(tx, prefix, projectId));
     const proven = rows.find((row) => provesToken(row.hash, hash) || (row.old_hash !== null && provesToken(row.old_hash, hash)));
     if (!proven) return null;
-    const identity = identityOf(organizationId, proven);
+    const identity = identityOf(organizationId, await this.withMirror(organizationId, proven));
     if (identity && proven.use_is_old) this.recordUse(organizationId, proven.id);
     return identity;
+  }
+
+  /** An API key acts in each project as a member of its own, made when it first does. */
+  private async withMirror(organizationId: string, row: CredentialRow): Promise<CredentialRow> {
+    if (row.member_id !== null || !credentialCounts(row)) return row;
+    const context = { organizationId, projectId: row.project_id };
+    await this.commands.execute(new MirrorKeyCommand(context, { id: row.id, name: row.name }));
+    return (await read(this.db, context, (tx) => findCredentialById(tx, row.id, row.project_id))) ?? row;
   }
 
   /** The pool is closed in the step after this one. */

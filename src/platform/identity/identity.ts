@@ -1,4 +1,5 @@
 import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestjs/common';
+import type { CredentialKind } from '@domain/access/credentials.js';
 import type { PermissionName } from '@domain/access/permissions.js';
 import type { Rights } from '@domain/access/rights.js';
 import type { OrganizationRole } from '@domain/access/roles.js';
@@ -8,8 +9,11 @@ import type { TenantContext } from '@domain/tenancy.js';
 export type Identity = {
   readonly context: TenantContext & { readonly projectId: string };
   readonly memberId: string;
+  /** The credential, of whatever kind. */
   readonly tokenId: string;
-  readonly role: OrganizationRole;
+  readonly credential: CredentialKind;
+  /** None is an API key's: it has scopes. */
+  readonly role: OrganizationRole | null;
   /** What the credential may do in this project now. */
   readonly permissions: Rights;
 };

@@ -12,8 +12,11 @@ const maxPathLength = 200;
 /** An error in a line is its kind and its code. Messages and stacks may quote inputs and secrets: they go into the sealed record. */
 const errorFields = (error: Error & { code?: unknown }): object => ({ type: error.name, ...(typeof error.code === 'string' ? { code: error.code } : {}) });
 
+/** Somebody may have put one where an id belongs. */
+const credentialText = /ob[a-z]_[A-Za-z0-9_-]{20,}/g;
+
 function requestFields(request: IncomingMessage, response: ServerResponse, { durationMs }: { durationMs: number }): object {
-  const path = request.url?.split('?', 1)[0]?.slice(0, maxPathLength);
+  const path = request.url?.split('?', 1)[0]?.replace(credentialText, '[credential]').slice(0, maxPathLength);
   return { method: request.method, path, status: response.statusCode, durationMs };
 }
 

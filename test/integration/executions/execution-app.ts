@@ -1,4 +1,5 @@
 import { rightsOf } from '@domain/access/rights.js';
+import type { OrganizationRole } from '@domain/access/roles.js';
 import { EventHub } from '@engine/reading/event-hub.js';
 import type { Environment } from '@platform/config/env.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -26,8 +27,9 @@ export async function identityOf({ call, organizationId, memberId }: Caller): Pr
     context: { organizationId, projectId: uuid('project', body['project']) },
     memberId: uuid('member', memberId),
     tokenId: uuid('token', body['token']),
-    role: body['role'] as Identity['role'],
-    permissions: rightsOf({ role: body['role'] as Identity['role'], projectRole: null }),
+    credential: 'user_token',
+    role: body['role'] as OrganizationRole,
+    permissions: rightsOf({ role: body['role'] as OrganizationRole, projectRole: null }),
   };
 }
 

@@ -18,6 +18,7 @@ export const newIdentity = (): Identity => ({
   context: { organizationId: uuidv7(), projectId: uuidv7() },
   memberId: uuidv7(),
   tokenId: uuidv7(),
+  credential: 'user_token',
   role: 'member',
   permissions: rightsOf({ role: 'member', projectRole: null }),
 });

@@ -9,7 +9,13 @@ const commandKey = (): string => `every-${(keys += 1)}`;
 /** A body that each operation accepts, with every field of it. A new operation that takes a body gets its line here. */
 export const goodBodies: Readonly<Record<string, (tenant: Tenant) => Body>> = {
   changeSettings: ({ ids }) => ({ expectedVersion: 0, defaultBot: ids['botId'] }),
-  createToken: () => ({ name: 'Laptop', expiresInMs: 3_600_000 }),
+  createToken: ({ ids }) => ({ name: 'Laptop', scopes: ['bots.read'], projects: [ids['projectId']], expiresInMs: 3_600_000 }),
+  rotateToken: () => ({ overlapMs: 60_000 }),
+  createApiKey: ({ ids }) => ({ name: 'Deployments', scopes: ['bots.read', 'bots.delegate'], projects: [ids['projectId']], expiresInMs: 3_600_000 }),
+  rotateApiKey: () => ({ overlapMs: 0 }),
+  createServiceAccount: () => ({ name: 'Deployments', role: 'member' }),
+  createServiceAccountToken: ({ ids }) => ({ name: 'First', scopes: ['bots.read'], projects: [ids['projectId']], expiresInMs: 3_600_000 }),
+  rotateServiceAccountToken: () => ({ overlapMs: 60_000 }),
   createMember: () => ({ name: 'Ada', email: `${commandKey()}@example.com`, role: 'member' }),
   renameOrganization: () => ({ expected: 1, name: 'Renamed Ltd' }),
   createProject: () => ({ name: 'Research' }),

@@ -17,6 +17,9 @@ export const kindOfParameter: Readonly<Record<string, IdKind>> = {
   turnId: 'turn',
   executionId: 'execution',
   tokenId: 'token',
+  keyId: 'apiKey',
+  serviceAccountId: 'member',
+  accountTokenId: 'token',
   connectionId: 'connection',
   projectId: 'project',
   memberId: 'member',
@@ -57,6 +60,9 @@ async function furnish(app: TestApp): Promise<Tenant> {
   const receipt = await made('POST', `/v1/bots/${bot['id']}/messages`, { input: 'Hello', commandKey: 'first' });
   const projects = (await owner.call('GET', '/v1/projects')).body as { items?: { id: string }[] };
   const token = await made('POST', '/v1/me/tokens', { name: 'Phone' });
+  const key = await made('POST', '/v1/api-keys', { name: 'Deployments', scopes: ['bots.read'] });
+  const account = await made('POST', '/v1/organization/service-accounts', { name: 'Deployments' });
+  const accountToken = await made('POST', `/v1/organization/service-accounts/${account['id']}/tokens`, { name: 'First' });
   const connection = await made('POST', '/v1/model-connections', { kind: 'openai', name: 'Ours', apiKey: 'sk-test', models: [{ id: 'scripted' }] });
   await eventually(
     async () => (await owner.call('GET', `/v1/executions/${receipt['executionId']}`)).body['state'] as ExecutionState,
@@ -72,6 +78,9 @@ async function furnish(app: TestApp): Promise<Tenant> {
       turnId: receipt['turn']!,
       executionId: receipt['executionId']!,
       tokenId: token['id']!,
+      keyId: key['id']!,
+      serviceAccountId: account['id']!,
+      accountTokenId: accountToken['id']!,
       connectionId: connection['id']!,
       projectId: projects.items![0]!.id,
       memberId: member.memberId,

@@ -53,7 +53,9 @@ test('4xx: bodies that are no JSON, too much, or not to be stored are refused on
   const before = await world.stored();
   const findings: string[] = [];
   for (const operation of withBody()) {
-    for (const { what, body, status, tag, field, headers } of rawFaultsOf(goodBody(operation))) {
+    // Nothing is no fault where the document asks for no body.
+    const faults = rawFaultsOf(goodBody(operation)).filter(({ body }) => body !== '' || operation.requestBody?.required !== false);
+    for (const { what, body, status, tag, field, headers } of faults) {
       const answer = await send(world, operation, world.mine.ids, { body, ...(headers ? { headers } : {}) });
       const is = `${operation.operationId}: ${what}`;
       findings.push(...undeclared(operation, answer).map((line) => `${is}: ${line}`));

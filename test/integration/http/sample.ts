@@ -15,6 +15,7 @@ export const identity: Identity = {
   context: { organizationId: '01930000-0000-7000-8000-000000000001', projectId: '01930000-0000-7000-8000-000000000002' },
   memberId: '01930000-0000-7000-8000-000000000003',
   tokenId: '01930000-0000-7000-8000-000000000004',
+  credential: 'user_token',
   role: 'owner',
   permissions: rightsOf({ role: 'owner', projectRole: null }),
 };

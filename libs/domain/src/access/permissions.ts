@@ -33,7 +33,7 @@ export const permissionCatalogue = {
   'projects.delete': 'Delete projects with everything in them',
   'projects.read': 'List the projects',
   'sessions.manage': 'List and end one’s own sessions',
-  'tokens.create': 'Create tokens for oneself',
+  'tokens.create': 'Create and rotate tokens for oneself',
   'tokens.read': 'List one’s own tokens',
   'tokens.revoke': 'Revoke one’s own tokens',
 } as const satisfies Readonly<Record<`${string}.${string}`, string>>;

@@ -37,3 +37,7 @@ export type ProjectRole = keyof typeof projectRoles;
 
 export const organizationRoleNames = Object.keys(organizationRoles) as readonly OrganizationRole[];
 export const projectRoleNames = Object.keys(projectRoles) as readonly ProjectRole[];
+
+/** An owner answers for the organization: a program cannot. */
+export const serviceAccountRoles = ['admin', 'member', 'viewer', 'auditor'] as const satisfies readonly OrganizationRole[];
+export type ServiceAccountRole = (typeof serviceAccountRoles)[number];

@@ -12,5 +12,6 @@ export type OwnMembership = { readonly _tag: 'OwnMembership' };
 export type LastOwner = { readonly _tag: 'LastOwner' };
 /** `revision` is the one to read and send again. */
 export type OrganizationConflict = { readonly _tag: 'OrganizationConflict'; readonly revision: number };
+export type ServiceAccountNotFound = { readonly _tag: 'ServiceAccountNotFound' };
 export type OrganizationExists = { readonly _tag: 'OrganizationExists' };
 export type CreateMemberFailure = Forbidden | MemberConflict;

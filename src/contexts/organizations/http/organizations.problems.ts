@@ -1,4 +1,4 @@
-import type { CreateMemberFailure, MemberNotFound, OrganizationConflict } from '@domain/organizations/member.js';
+import type { CreateMemberFailure, Forbidden, MemberNotFound, OrganizationConflict, ServiceAccountNotFound } from '@domain/organizations/member.js';
 import type { ProjectNotFound } from '@domain/organizations/project.js';
 import type { ExecutionKeyConflict } from '@domain/executions/failures.js';
 import type { ProblemTable } from '@platform/http/problem.js';
@@ -47,3 +47,11 @@ export const setProjectMembersProblems = {
   Forbidden: { status: 403, message: 'You may not give or take a role with permissions that you do not have in this project.' },
   ProjectMemberInvalid: { status: 400, message: 'A role names no member of the organization, or names one twice.' },
 } satisfies ProblemTable<SetProjectMembersFailure>;
+
+export const createServiceAccountProblems = {
+  Forbidden: { status: 403, message: 'You may make no account that may do more than you may.' },
+} satisfies ProblemTable<Forbidden>;
+
+export const readServiceAccountProblems = {
+  ServiceAccountNotFound: { status: 404, message: 'Your organization has no service account with this ID.' },
+} satisfies ProblemTable<ServiceAccountNotFound>;

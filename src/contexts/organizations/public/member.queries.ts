@@ -13,12 +13,26 @@ export type Member = {
   readonly createdAt: Date;
 };
 
-/** The members among `ids` that this organization has, in no order. `tx` reads in the caller's transaction. */
-export class FindMembersQuery extends Query<readonly Member[]> {
+export type ServiceAccount = Omit<Member, 'email'>;
+/** Who somebody is; the mirror of an API key bears the key's name. */
+export type NamedMember = Pick<Member, 'id' | 'name' | 'email'>;
+
+/** The members among `ids` that this organization has, in no order; of mirrors of API keys those in the project of the context. `tx` reads in the caller's transaction. */
+export class FindMembersQuery extends Query<readonly NamedMember[]> {
   constructor(
     readonly context: TenantContext,
     readonly ids: readonly string[],
     readonly tx?: ReadTx,
+  ) {
+    super();
+  }
+}
+
+/** Null also for a person: who looks for a service account finds nobody else. */
+export class FindServiceAccountQuery extends Query<ServiceAccount | null> {
+  constructor(
+    readonly context: TenantContext,
+    readonly id: string,
   ) {
     super();
   }

@@ -1,14 +1,24 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import { read } from '@platform/database/transact.js';
-import { FindMembersQuery } from '../public/member.queries.js';
-import { findMembers } from './members.js';
+import { FindMembersQuery, FindServiceAccountQuery } from '../public/member.queries.js';
+import { findNamedMembers } from './members.js';
+import { findServiceAccount } from './service-accounts.js';
 
 @QueryHandler(FindMembersQuery)
 export class FindMembersHandler implements IQueryHandler<FindMembersQuery> {
   constructor(private readonly db: DataSource) {}
 
   execute({ context, ids, tx }: FindMembersQuery) {
-    return tx ? findMembers(tx, ids) : read(this.db, context, (own) => findMembers(own, ids));
+    return tx ? findNamedMembers(tx, ids) : read(this.db, context, (own) => findNamedMembers(own, ids));
+  }
+}
+
+@QueryHandler(FindServiceAccountQuery)
+export class FindServiceAccountHandler implements IQueryHandler<FindServiceAccountQuery> {
+  constructor(private readonly db: DataSource) {}
+
+  execute({ context, id }: FindServiceAccountQuery) {
+    return read(this.db, context, (tx) => findServiceAccount(tx, id));
   }
 }

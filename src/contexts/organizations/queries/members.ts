@@ -1,6 +1,6 @@
 import type { OrganizationRole } from '@domain/access/roles.js';
 import type { ReadTx, Tx } from '@engine/tx.js';
-import type { Member } from '../public/member.queries.js';
+import type { Member, NamedMember } from '../public/member.queries.js';
 
 type MemberRow = {
   readonly id: string;
@@ -23,16 +23,28 @@ const toMember = ({ id, name, email, role, suspended_at, revision, created_at }:
   createdAt: created_at,
 });
 
+/** People and service accounts among these. */
 export async function findMembers(tx: ReadTx, ids: readonly string[]): Promise<Member[]> {
-  const rows = await tx.query<MemberRow[]>(`select ${columns} from member where organization_id = tenant_organization() and removed_at is null and id = any($1)`, [ids]);
+  const rows = await tx.query<MemberRow[]>(
+    `select ${columns} from member where organization_id = tenant_organization() and removed_at is null and kind <> 'api_key' and id = any($1)`,
+    [ids],
+  );
   return rows.map(toMember);
 }
 
-/** One page of members, oldest first. Every member may know the others: they share bots with each other. */
+/** Mirrors of API keys too: each in its own project alone, so that nothing outside names what ends with it. */
+export const findNamedMembers = (tx: ReadTx, ids: readonly string[]): Promise<NamedMember[]> =>
+  tx.query<NamedMember[]>(
+    `select id, name, email from member
+     where organization_id = tenant_organization() and removed_at is null and id = any($1) and (kind <> 'api_key' or key_project_id = tenant_project())`,
+    [ids],
+  );
+
+/** One page of members, oldest first: people and service accounts. Every member may know the others: they share bots with each other. */
 export async function listMembers(tx: ReadTx, page: { readonly after: string | null; readonly limit: number }): Promise<Member[]> {
   const rows = await tx.query<MemberRow[]>(
     `select ${columns} from member
-     where organization_id = tenant_organization() and removed_at is null
+     where organization_id = tenant_organization() and removed_at is null and kind <> 'api_key'
        and ($1::uuid is null or (created_at, id) > (select m.created_at, m.id from member m where m.organization_id = tenant_organization() and m.id = $1))
      order by created_at, id limit $2`,
     [page.after, page.limit],

@@ -17,7 +17,7 @@ export class MeController {
   @ApiOperation({ operationId: 'readMe', summary: 'Read who you are' })
   @ApiOkResponse({ type: MeView })
   @ApiProblems()
-  async readMe(@CurrentIdentity() { context, memberId, tokenId, role }: Identity): Promise<MeView> {
+  async readMe(@CurrentIdentity() { context, memberId, tokenId, credential, role }: Identity): Promise<MeView> {
     const [member] = await this.queries.execute(new FindMembersQuery(context, [memberId]));
     if (!member) throw new Error('the member of an identity is not there');
     return {
@@ -27,7 +27,7 @@ export class MeController {
       role,
       organization: toPublicId('organization', context.organizationId),
       project: toPublicId('project', context.projectId),
-      token: toPublicId('token', tokenId),
+      token: toPublicId(credential === 'api_key' ? 'apiKey' : 'token', tokenId),
     };
   }
 }

@@ -1,4 +1,3 @@
-import type { TokenNotFound } from '@domain/sign-in/token.js';
 import type { ProblemTable } from '@platform/http/problem.js';
 import type { ChangeSettingsFailure } from '../commands/change-settings.command.js';
 
@@ -7,7 +6,3 @@ export const changeSettingsProblems = {
   Forbidden: { status: 403, message: 'You may not give this bot work.' },
   SettingsConflict: { status: 409, message: 'The settings were changed since you read them.' },
 } satisfies ProblemTable<ChangeSettingsFailure>;
-
-export const revokeTokenProblems = {
-  TokenNotFound: { status: 404, message: 'You have no token with this ID.' },
-} satisfies ProblemTable<TokenNotFound>;

@@ -10,6 +10,13 @@ test('a token names its organization and proves its secret', () => {
   expect(token).toMatch(/^obt_[A-Za-z0-9_-]{59}$/);
 });
 
+test('an API key has the same form and is no user token', () => {
+  const key = newToken(organizationId, 'obk_');
+  expect(key.token).toMatch(/^obk_[A-Za-z0-9_-]{59}$/);
+  expect(parseToken(key.token)).toEqual({ organizationId, prefix: key.prefix, hash: key.hash });
+  expect(parseToken(key.token.replace('obk_', 'obt_'))?.prefix).not.toBe(key.prefix);
+});
+
 test('two tokens of one organization differ in the part that is shown', () => {
   const other = newToken(organizationId);
   expect(other.prefix).not.toBe(prefix);
@@ -31,7 +38,7 @@ test.each([
   ['a line after it', `${token}\n`],
   ['a character less', token.slice(0, -1)],
   ['a character more', `${token}A`],
-  ['another kind of credential', token.replace('obt_', 'obk_')],
+  ['another kind of credential', token.replace('obt_', 'obx_')],
   ['standard base64', `${token.slice(0, -1)}+`],
 ])('%s is no token', (_what, text) => {
   expect(parseToken(text)).toBeNull();

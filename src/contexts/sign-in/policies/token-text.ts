@@ -1,22 +1,24 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-const start = 'obt_';
+/** What a text begins with says what it is to whoever finds it: a token of somebody, or a key of an organization. */
+export type TokenStart = 'obt_' | 'obk_';
+const startLength = 4;
 const organizationBytes = 16;
 const secretBytes = 24;
 const checkAt = organizationBytes + secretBytes;
 const totalBytes = checkAt + 4;
-const form = /^obt_[A-Za-z0-9_-]{59}$/;
+const form = /^ob[tk]_[A-Za-z0-9_-]{59}$/;
 
 /** Characters that a list may show and a lookup may use: the organization and 28 bits of the secret, which leave 164 to guess. */
-const prefixLength = start.length + 26;
+const prefixLength = startLength + 26;
 
 /** A token is found by `prefix` in `organizationId`, and proven by `hash`. */
 export type ParsedToken = { readonly organizationId: string; readonly prefix: string; readonly hash: Buffer };
 
 const sha256 = (secret: Buffer): Buffer => createHash('sha256').update(secret).digest();
 
-const textOf = (named: Buffer): string => {
+const textOf = (start: string, named: Buffer): string => {
   const check = Buffer.alloc(4);
   check.writeUInt32BE(crc32(named));
   return start + Buffer.concat([named, check]).toString('base64url');
@@ -25,20 +27,20 @@ const textOf = (named: Buffer): string => {
 const toUuid = (bytes: Buffer): string => bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
 /**
- * `obt_` and base64url of organization (16 bytes), secret (24) and CRC-32 of both. The organization inside lets the lookup run under that
+ * `obt_` (a user token) or `obk_` (an API key), and base64url of organization (16 bytes), secret (24) and CRC-32 of both. The organization inside lets the lookup run under that
  * tenant's row-level security; the checksum turns a mistyped token away without a query. The hash needs no salt: the secret is random.
  */
-export function newToken(organizationId: string): { readonly token: string; readonly prefix: string; readonly hash: Buffer } {
+export function newToken(organizationId: string, start: TokenStart = 'obt_'): { readonly token: string; readonly prefix: string; readonly hash: Buffer } {
   const secret = randomBytes(secretBytes);
-  const token = textOf(Buffer.concat([Buffer.from(organizationId.replaceAll('-', ''), 'hex'), secret]));
+  const token = textOf(start, Buffer.concat([Buffer.from(organizationId.replaceAll('-', ''), 'hex'), secret]));
   return { token, prefix: token.slice(0, prefixLength), hash: sha256(secret) };
 }
 
 export function parseToken(token: string): ParsedToken | null {
   if (!form.test(token)) return null;
-  const bytes = Buffer.from(token.slice(start.length), 'base64url');
+  const bytes = Buffer.from(token.slice(startLength), 'base64url');
   // One spelling per token: base64url leaves two bits over, and the checksum does not cover them.
-  if (bytes.length !== totalBytes || textOf(bytes.subarray(0, checkAt)) !== token) return null;
+  if (bytes.length !== totalBytes || textOf(token.slice(0, startLength), bytes.subarray(0, checkAt)) !== token) return null;
   return {
     organizationId: toUuid(bytes.subarray(0, organizationBytes)),
     prefix: token.slice(0, prefixLength),

@@ -1,19 +1,34 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
-import { common, rightsOf, within, type Rights } from '@domain/access/rights.js';
+import { rightsOfCredential } from '@domain/access/credentials.js';
+import type { Rights } from '@domain/access/rights.js';
 import { credentialCounts } from '@domain/sign-in/token.js';
 import { read } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { LoadIdentityQuery } from '../public/load-identity.query.js';
 import { findCredentialById, type CredentialRow } from './tokens.js';
 
-/** Whoever acts by a credential may do what they may, within its scopes, and no more than its maker may now. */
-const rights = (row: CredentialRow): Rights =>
-  within(common(rightsOf({ role: row.role, projectRole: row.project_role }), rightsOf({ role: row.maker_role, projectRole: row.maker_project_role })), row.scopes);
+const rights = ({ member_kind, role, project_role, maker_role, maker_project_role, scopes, projects }: CredentialRow): Rights =>
+  rightsOfCredential({
+    kind: member_kind ?? 'api_key',
+    acting: role && { role, projectRole: project_role },
+    maker: { role: maker_role, projectRole: maker_project_role },
+    scopes,
+    projects,
+  });
 
-/** What a stored credential stands for; the caller has proven it or holds it from stored work. */
+/** What a stored credential stands for; the caller has proven it or holds it from stored work. Nobody, as long as an API key has no mirror in the project. */
 export const identityOf = (organizationId: string, row: CredentialRow): Identity | null =>
-  credentialCounts(row) ? { context: { organizationId, projectId: row.project_id }, memberId: row.member_id, tokenId: row.id, role: row.role, permissions: rights(row) } : null;
+  credentialCounts(row) && row.member_id !== null
+    ? {
+        context: { organizationId, projectId: row.project_id },
+        memberId: row.member_id,
+        tokenId: row.id,
+        credential: row.kind,
+        role: row.role,
+        permissions: rights(row),
+      }
+    : null;
 
 @QueryHandler(LoadIdentityQuery)
 export class LoadIdentityHandler implements IQueryHandler<LoadIdentityQuery> {

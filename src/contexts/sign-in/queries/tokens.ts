@@ -1,3 +1,4 @@
+import type { CredentialKind, MemberKind } from '@domain/access/credentials.js';
 import type { OrganizationRole, ProjectRole } from '@domain/access/roles.js';
 import type { CredentialState } from '@domain/sign-in/token.js';
 import type { ReadTx } from '@engine/tx.js';
@@ -5,12 +6,17 @@ import type { ReadTx } from '@engine/tx.js';
 /** A credential, with who acts by it, who made it, and where: what a request pays for is one statement. */
 export type CredentialRow = CredentialState & {
   readonly id: string;
+  readonly kind: CredentialKind;
+  readonly name: string;
   readonly hash: Buffer;
   /** Of the secret before a rotation, while it still counts. */
   readonly old_hash: Buffer | null;
   readonly scopes: readonly string[] | null;
-  readonly member_id: string;
-  readonly role: OrganizationRole;
+  readonly projects: readonly string[] | null;
+  /** None: an API key that nothing was done with in this project yet. */
+  readonly member_id: string | null;
+  readonly member_kind: MemberKind | null;
+  readonly role: OrganizationRole | null;
   readonly project_role: ProjectRole | null;
   readonly maker_role: OrganizationRole;
   readonly maker_project_role: ProjectRole | null;
@@ -24,20 +30,22 @@ export type CredentialRow = CredentialState & {
  * credential's, is as none: the route compares, and says that it has no such project.
  */
 const credential = `
-  select c.id, c.hash, case when c.old_until > clock_timestamp() then c.old_hash end as old_hash, c.scopes, member.id as member_id, member.role, mine.role as project_role,
+  select c.id, c.kind, c.name, c.hash, case when c.old_until > clock_timestamp() then c.old_hash end as old_hash, c.scopes, c.projects,
+    coalesce(own.id, mirror.id) as member_id, coalesce(own.kind, mirror.kind) as member_kind, own.role, mine.role as project_role,
     maker.role as maker_role, theirs.role as maker_project_role, project.id as project_id,
     c.revoked_at is not null as revoked,
     coalesce(c.expires_at <= clock_timestamp(), false) as expired,
-    num_nonnulls(member.suspended_at, member.removed_at, maker.suspended_at, maker.removed_at) > 0 as suspended,
+    num_nonnulls(own.suspended_at, own.removed_at, mirror.suspended_at, mirror.removed_at, maker.suspended_at, maker.removed_at) > 0 as suspended,
     coalesce(c.last_used_at < clock_timestamp() - interval '1 minute', true) as use_is_old
   from credential c
-  join member on member.organization_id = c.organization_id and member.id = c.member_id
   join member maker on maker.organization_id = c.organization_id and maker.id = c.created_by
   cross join lateral (
     select coalesce(
       (select p.id from project p where p.organization_id = c.organization_id and p.id = $1 and (c.projects is null or p.id = any (c.projects))),
       (select p.id from project p where p.organization_id = c.organization_id and (c.projects is null or p.id = any (c.projects)) order by p.created_at, p.id limit 1)) as id) project
-  left join project_role mine on mine.organization_id = c.organization_id and mine.project_id = project.id and mine.member_id = member.id
+  left join member own on own.organization_id = c.organization_id and own.id = c.member_id
+  left join member mirror on mirror.organization_id = c.organization_id and mirror.key_id = c.id and mirror.key_project_id = project.id
+  left join project_role mine on mine.organization_id = c.organization_id and mine.project_id = project.id and mine.member_id = own.id
   left join project_role theirs on theirs.organization_id = c.organization_id and theirs.project_id = project.id and theirs.member_id = maker.id
   where c.organization_id = tenant_organization() and project.id is not null`;
 
@@ -52,22 +60,3 @@ export async function findCredentialById(tx: ReadTx, id: string, projectId: stri
   const [row] = await tx.query<CredentialRow[]>(`${credential} and c.id = $2`, [projectId, id]);
   return row ?? null;
 }
-
-export type TokenRow = {
-  readonly id: string;
-  readonly name: string;
-  readonly prefix: string;
-  readonly created_at: Date;
-  readonly expires_at: Date | null;
-  readonly last_used_at: Date | null;
-};
-
-/** One page of a member's own tokens that are not revoked, oldest first. Expired ones are shown: their owner may wonder why they stopped. */
-export const listTokens = (tx: ReadTx, memberId: string, page: { readonly after: string | null; readonly limit: number }): Promise<TokenRow[]> =>
-  tx.query<TokenRow[]>(
-    `select id, name, prefix, created_at, expires_at, last_used_at from credential
-     where organization_id = tenant_organization() and member_id = $1 and kind = 'user_token' and revoked_at is null
-       and ($2::uuid is null or (created_at, id) > (select c.created_at, c.id from credential c where c.organization_id = tenant_organization() and c.member_id = $1 and c.id = $2))
-     order by created_at, id limit $3`,
-    [memberId, page.after, page.limit],
-  );

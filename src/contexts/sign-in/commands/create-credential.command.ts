@@ -1,0 +1,47 @@
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { DataSource } from 'typeorm';
+import { excessOf, type Excess } from '@domain/access/credentials.js';
+import { fail, ok, type Result } from '@domain/result.js';
+import type { CreateCredentialFailure, CredentialTooWide } from '@domain/sign-in/token.js';
+import { transact } from '@platform/database/transact.js';
+import type { Identity } from '@platform/identity/identity.js';
+import { toPublicId } from '@platform/ids/typeid.js';
+import type { CredentialsOf } from '../queries/credential-lists.js';
+import { findMissingProject, findReach, lockGrantor } from '../queries/grantor.js';
+import { storeCredential, type MadeCredential, type WantedCredential } from './store-credential.js';
+
+/** Makes a credential for oneself, for a service account or for the organization. It never may do more than the one that asks, nor than who answers for that one. */
+export class CreateCredentialCommand extends Command<Result<MadeCredential, CreateCredentialFailure>> {
+  constructor(
+    readonly identity: Identity,
+    readonly of: CredentialsOf,
+    readonly wanted: WantedCredential,
+  ) {
+    super();
+  }
+}
+
+/** Its fields are shown: public ids. */
+export const tooWide = ({ scopes, projects, allProjects }: Excess): CredentialTooWide => ({
+  _tag: 'CredentialTooWide',
+  scopes,
+  projects: projects.map((id) => toPublicId('project', id)),
+  allProjects,
+});
+
+@CommandHandler(CreateCredentialCommand)
+export class CreateCredentialHandler implements ICommandHandler<CreateCredentialCommand> {
+  constructor(private readonly db: DataSource) {}
+
+  execute({ identity: { context, tokenId }, of, wanted }: CreateCredentialCommand): Promise<Result<MadeCredential, CreateCredentialFailure>> {
+    return transact(this.db, context, async (tx) => {
+      const grantor = await lockGrantor(tx, tokenId);
+      if (wanted.projects !== null && (await findMissingProject(tx, wanted.projects)) !== null) return fail({ _tag: 'ProjectNotFound' });
+      // One that was revoked a moment ago has nothing left to give.
+      const held = grantor.counts ? grantor : { scopes: [], projects: [] };
+      const excess = excessOf(held, await findReach(tx, tokenId), wanted);
+      if (excess) return fail(tooWide(excess));
+      return ok(await storeCredential(tx, context.organizationId, of, grantor.maker, wanted));
+    });
+  }
+}

@@ -1,0 +1,30 @@
+import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { DataSource } from 'typeorm';
+import { fail, ok, type Result } from '@domain/result.js';
+import { transact } from '@platform/database/transact.js';
+import type { Identity } from '@platform/identity/identity.js';
+import { memberOf, whose, type CredentialsOf } from '../queries/credential-lists.js';
+import type { CredentialNotFound } from './rotate-credential.command.js';
+
+/** Ends a credential with all its secrets, maybe the one that asks. The row stays: work and receipts name it. */
+export class RevokeCredentialCommand extends Command<Result<null, CredentialNotFound>> {
+  constructor(
+    readonly identity: Identity,
+    readonly of: CredentialsOf,
+    readonly credentialId: string,
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(RevokeCredentialCommand)
+export class RevokeCredentialHandler implements ICommandHandler<RevokeCredentialCommand> {
+  constructor(private readonly db: DataSource) {}
+
+  execute({ identity: { context }, of, credentialId }: RevokeCredentialCommand): Promise<Result<null, CredentialNotFound>> {
+    return transact(this.db, context, async (tx) => {
+      const [, revoked] = await tx.query<[unknown[], number]>(`update credential set revoked_at = clock_timestamp() where ${whose(of)} and id = $2`, [memberOf(of), credentialId]);
+      return revoked === 0 ? fail({ _tag: 'CredentialNotFound' }) : ok(null);
+    });
+  }
+}
