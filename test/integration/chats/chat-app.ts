@@ -19,6 +19,8 @@ export type ChatApp = {
   person(): Promise<Person>;
   /** Another way in for the same person: another author. */
   otherToken(person: Person): Promise<Person>;
+  /** An API key that the person makes, as one who calls; `keyId` is its own. */
+  apiKey(person: Person, scopes: readonly string[]): Promise<Person & { readonly keyId: string }>;
   member(owner: Person): Promise<Person>;
   bot(person: Person, more?: object): Promise<string>;
   /** Another process on the same database. */
@@ -48,6 +50,10 @@ export async function startChatApp(env: Record<string, string> = {}): Promise<Ch
     otherToken: async (person) => {
       const { token } = (await person.call('POST', '/v1/me/tokens', { name: 'Phone' })).body;
       return { ...person, token, call: app.as(token as string) };
+    },
+    apiKey: async (person, scopes) => {
+      const { id, key } = (await person.call('POST', '/v1/api-keys', { name: 'Program', scopes })).body;
+      return { ...person, token: key, call: app.as(key as string), keyId: id };
     },
     member: (owner) => app.createMember(owner as Caller),
     bot: async ({ call }, more = {}) => {

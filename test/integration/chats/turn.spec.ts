@@ -1,5 +1,8 @@
+import { fromPublicId } from '@platform/ids/typeid.js';
+import { eventually } from '@test/support/eventually.js';
 import { endOf, eventsOf, gate, send, startChatApp, textsOf, uuidOf, type ChatApp, type Person, type Receipt } from './chat-app.js';
 
+type Ended = { readonly state: string; readonly failure_category: string | null };
 type ShownItem = { readonly content: { readonly type: string; readonly callId: string; readonly status: string }; readonly origin: { readonly notice: object | null } };
 
 let app: ChatApp;
@@ -137,6 +140,24 @@ describe('model steps', () => {
     expect(response).toMatchObject({ status: 'failed', error: { category: 'step_limit' } });
     expect(turn).toMatchObject({ steps: 2, status: { _tag: 'Failed' } });
     expect(turn.items).toHaveLength(5);
+  });
+
+  test('202: work that an API key began goes on under the key, and stops when the key is revoked', async () => {
+    const { opened, open } = gate();
+    const scopes = ['bots.read', 'bots.create', 'bots.delegate', 'chats.read', 'executions.read'];
+    const program = await app.apiKey(person, scopes);
+    const its = await app.bot(program);
+    app.provider.answer({ calls: [todosCall([])] }, { calls: [todosCall([])], until: opened });
+    const receipt = await send(program, its, 'work');
+    await app.provider.request(2);
+    expect((await person.call('DELETE', `/v1/api-keys/${program.keyId}`)).status).toBe(204);
+    open();
+    const ended = await eventually(
+      async () => (await app.outside.query<Ended>(`select state, failure_category from execution where id = $1`, [fromPublicId('execution', receipt.executionId)])).rows[0],
+      (row) => row?.state === 'failed',
+    );
+    expect(ended?.failure_category).toBe('identity_revoked');
+    expect(app.provider.requests).toHaveLength(2);
   });
 
   test('202: a token that is revoked stops the work that it began', async () => {
