@@ -1843,7 +1843,7 @@ declare found_signals jsonb; found_calls jsonb; head jsonb; generation int;
 begin
   perform set_config('app.organization', p_organization::text, true), set_config('app.project', p_project::text, true);
   select jsonb_build_object('state', x.state, 'claim', x.claim_id, 'signalCount', x.signal_count, 'cancelNumber', x.cancel_number, 'commitNumber', x.commit_number, 'openChildren', x.open_children,
-    'announced', case when x.stalls > 0 and x.state = 'running' then (select e.state from execution_event e where e.execution_id = x.id and e.type = 'State' order by e.sequence desc limit 1) end), x.generation into head, generation
+    'announced', case when x.generation > 1 and x.state = 'running' then (select e.state from execution_event e where e.execution_id = x.id and e.type = 'State' order by e.sequence desc limit 1) end), x.generation into head, generation
     from execution x where x.id = p_id;
   if generation > 1 then perform lose_leases(p_id, generation); end if;
   select coalesce(jsonb_agg(jsonb_build_object('name', s.name, 'number', s.number, 'body', encode(s.body, 'base64')) order by s.created_at, s.name, s.number), '[]') into found_signals

@@ -49,6 +49,8 @@ export class Runner {
   /** Claims in progress, from the moment that their rows are here. */
   private readonly held = new Set<string>();
   private orphansDue = false;
+  /** Claims whose fiber ended without releasing its row: what they had begun is taken back at the cost of a stall. */
+  private readonly givenUp = new Set<string>();
   private poke: () => void = () => undefined;
   private poked = false;
   private pollMs = busyPollMs;
@@ -205,11 +207,11 @@ export class Runner {
         const fiber = new Fiber(work, key, this.fiberDeps);
         this.fibers.set(work.head.claimId, fiber);
         this.executions.set(work.head.id, fiber);
-        if (!(await fiber.run())) this.orphansDue = true;
+        if (!(await fiber.run())) this.giveUp(work);
       } catch (error) {
         // A fiber that ends without releasing is a fault; its row is taken back as an orphan.
         this.deps.report(error, 'fiber_failed');
-        this.orphansDue = true;
+        this.giveUp(work);
       } finally {
         this.held.delete(work.head.claimId);
         this.fibers.delete(work.head.claimId);
@@ -217,6 +219,11 @@ export class Runner {
         if (this.orphansDue || this.held.size + 1 >= this.options.slots) this.wake();
       }
     })();
+  }
+
+  private giveUp({ head }: Claimed): void {
+    this.givenUp.add(head.claimId);
+    this.orphansDue = true;
   }
 
   /** A database that is away for a moment is not the work's fault and costs it no stall. */
@@ -278,11 +285,19 @@ export class Runner {
     }
   }
 
-  /** What this node owns but does not run: left by an unknown claim or a fault. Between two claims, so that a fresh one is never taken back. */
+  /**
+   * What this node owns but does not run. Between two claims, so that a fresh one is never taken back. A claim whose answer never came began nothing, and
+   * its work is not to blame for the connection: it costs no stall, however often that happens.
+   */
   private async releaseOrphans(): Promise<void> {
+    const { liveness, ports } = this.deps;
+    const givenUp = [...this.givenUp];
     try {
       this.orphansDue = false;
-      this.deps.ports.observer.tookOver('orphan', await this.release(this.deps.liveness.node, this.deps.liveness.epoch, [...this.held], 1));
+      let count = await this.release(liveness.node, liveness.epoch, [...this.held, ...givenUp], 0);
+      if (givenUp.length > 0) count += await this.release(liveness.node, liveness.epoch, [...this.held], 1);
+      for (const claimId of givenUp) this.givenUp.delete(claimId);
+      ports.observer.tookOver('orphan', count);
     } catch (error) {
       this.orphansDue = true;
       this.deps.report(error, 'sweep_failed');
