@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { open, readFile, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { dataPlace, reachableCache } from './data-place.js';
 import { postgresPrograms, type ServerUser } from './postgres-binaries.js';
@@ -102,6 +103,12 @@ function parseSecret(file: string, text: string): Secret {
 }
 const keepSecret = (file: string, secret: Secret): Promise<void> => writePrivateFile(file, JSON.stringify(secret));
 
+/**
+ * Before each try: another may take the port first, and the last processes of a server that was killed may hold its memory for a moment after its
+ * postmaster has gone.
+ */
+const pausesMs = [0, 200, 1_000, 3_000] as const;
+
 /** Makes the data where there are none, and starts a server on them. `null`: it said why in its log. */
 async function start(place: Place, secret: Secret, { folder, progress, busy, settings = {} }: EmbeddedOptions): Promise<{ readonly pid: number; readonly port: number } | null> {
   const log = await open(join(folder, 'postgres.log'), 'w', 0o600);
@@ -114,8 +121,9 @@ async function start(place: Place, secret: Secret, { folder, progress, busy, set
     }
     await checkVersion(place.data, programs.major);
     progress?.('Starting PostgreSQL');
-    for (const preferred of [secret.port, 0, 0]) {
-      const port = await freePort(preferred);
+    for (const pauseMs of pausesMs) {
+      await delay(pauseMs);
+      const port = await freePort(pauseMs === 0 ? secret.port : 0);
       const pid = await launch(programs.folder, place.data, port, settings, host);
       if (pid) return { pid, port };
     }
