@@ -48,7 +48,7 @@ export async function checkPicture(observer: Client, [from, to]: readonly [strin
 const history = `
 select x.id, x.state, x.failure_category, x.cancel_number, x.cursor, x.budget_ms is not null or x.deadline is not null as limited,
   (select coalesce(array_agg(r.number order by r.number), '{}') from probe_row r where r.execution_id = x.id) as numbers,
-  (select count(*)::int from execution_signal s where s.execution_id = x.id and s.consumed is null and s.name <> 'cancel' and s.created_at < x.ended_at) as unread,
+  (select count(*)::int from execution_signal s where s.execution_id = x.id and s.consumed is null and s.name <> all ('{cancel,decision,call-result}') and s.created_at < x.ended_at) as unread,
   (select count(*)::int from execution_signal s where s.execution_id = x.id and s.name = 'child-ended') as told,
   (select count(*)::int from execution c where c.parent_id = x.id) as children,
   exists (select from execution p where p.id = x.parent_id and x.attached and p.cancel_number > 0 and x.ended_at > (select min(e.created_at) from execution_event e where e.execution_id = p.id and e.state = 'cancelling') and x.cancel_number = 0) as forgotten,
