@@ -16,6 +16,7 @@ import { EngineModule } from '@platform/engine/engine.module.js';
 import { HttpModule } from '@platform/http/http.module.js';
 import { IdentityModule } from '@platform/identity/identity.module.js';
 import { LoggingModule } from '@platform/observability/logging.module.js';
+import { ObjectsModule } from '@platform/objects/objects.module.js';
 import { ObservabilityModule } from '@platform/observability/observability.module.js';
 import { PrivateModule } from '@platform/private/private.module.js';
 import { SecretsModule } from '@platform/secrets/secrets.module.js';
@@ -34,6 +35,7 @@ export class AppModule {
       WakeModule.register(config),
       ObservabilityModule,
       EgressModule,
+      ObjectsModule,
       IdentityModule,
       HttpModule,
       PrivateModule,

@@ -39,6 +39,11 @@ export class Config {
   readonly egressAllow: readonly string[];
   /** `OPENBOT_EGRESS_TRACE`: hosts that get the `traceparent` of the call that goes to them. Default: none. */
   readonly egressTrace: readonly string[];
+  /**
+   * Where large contents lie: `S3_BUCKET`, `S3_REGION` (default us-east-1), `S3_ENDPOINT`, `S3_ACCESS_KEY_ID`, `S3_SECRET_ACCESS_KEY`, or in development the folder
+   * `OPENBOT_OBJECTS` (default `.openbot/objects`). `null`: nowhere, in production without a bucket.
+   */
+  readonly objects: { readonly folder: string } | S3Settings | null;
   /** `OPENBOT_PRIVATE_PORT`, `OPENBOT_PRIVATE_HOST` (default 127.0.0.1): where metrics, doctor and health are answered. `null`: nowhere. */
   readonly privatePort: number | null;
   readonly privateHost: string;
@@ -52,4 +57,12 @@ export class Config {
   }
 }
 
+export type S3Settings = {
+  readonly bucket: string;
+  readonly region: string;
+  /** A server that speaks S3, reached by its own name with the bucket in the path; `null`: Amazon's. */
+  readonly endpoint: string | null;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+};
 export type ProviderSettings = { readonly apiKey: string; readonly baseUrl: string | null; readonly model: string | null; readonly api: 'responses' | 'chat' };

@@ -23,6 +23,7 @@ test('an empty environment is development with everything embedded', () => {
     redisUrl: null,
     leaseMs: 10_000,
     openai: null,
+    objects: { folder: '.openbot/objects' },
   });
 });
 
@@ -40,6 +41,13 @@ test('an empty variable is an absent one', () => {
 
 test('the first encryption key comes first', () => {
   expect(load({ OPENBOT_ENCRYPTION_KEYS: `b:${key(2)}, a:${key(1)}` }).encryptionKeys.map(({ id }) => id)).toEqual(['b', 'a']);
+});
+
+test('objects lie in a bucket where one is named, and in production nowhere else', () => {
+  const bucket = { S3_BUCKET: 'objects', S3_ENDPOINT: 'http://minio:9000', S3_ACCESS_KEY_ID: 'k', S3_SECRET_ACCESS_KEY: 's' };
+  expect(load(bucket).objects).toEqual({ bucket: 'objects', region: 'us-east-1', endpoint: 'http://minio:9000', accessKeyId: 'k', secretAccessKey: 's' });
+  expect(load({ OPENBOT_OBJECTS: '/var/objects' }).objects).toEqual({ folder: '/var/objects' });
+  expect(load({ NODE_ENV: 'production', DATABASE_URL: 'postgres://u:p@h/d', OPENBOT_ENCRYPTION_KEYS: `a:${key(1)}` }).objects).toBeNull();
 });
 
 test('a provider counts only with its key', () => {
@@ -80,6 +88,16 @@ test.each<[rule: string, variable: string, env: Environment]>([
   ['a private port is a number', 'OPENBOT_PRIVATE_PORT', { OPENBOT_PRIVATE_PORT: secret }],
   ['a traced host is a host', 'OPENBOT_EGRESS_TRACE', { OPENBOT_EGRESS_TRACE: `a,${secret} x` }],
   ['traces go over HTTP', 'OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: `grpc://${secret}` }],
+  ['a bucket has a name', 'S3_BUCKET', { S3_BUCKET: `A ${secret}` }],
+  ['a bucket comes with its key', 'S3_ACCESS_KEY_ID', { S3_BUCKET: 'objects', S3_SECRET_ACCESS_KEY: secret }],
+  ['a bucket comes with its secret', 'S3_SECRET_ACCESS_KEY', { S3_BUCKET: 'objects', S3_ACCESS_KEY_ID: secret }],
+  ['a server of objects is reached over HTTP', 'S3_ENDPOINT', { S3_BUCKET: 'objects', S3_ENDPOINT: `ftp://${secret}`, S3_ACCESS_KEY_ID: 'k', S3_SECRET_ACCESS_KEY: 's' }],
+  ['objects lie in one place', 'OPENBOT_OBJECTS', { S3_BUCKET: 'objects', S3_ACCESS_KEY_ID: 'k', S3_SECRET_ACCESS_KEY: 's', OPENBOT_OBJECTS: secret }],
+  [
+    'production has no folder of objects',
+    'OPENBOT_OBJECTS',
+    { NODE_ENV: 'production', DATABASE_URL: `postgres://u:${secret}@h/d`, OPENBOT_ENCRYPTION_KEYS: `a:${key(1)}`, OPENBOT_OBJECTS: secret },
+  ],
   ['an unknown setting is refused', 'OPENBOT_LEASE', { OPENBOT_LEASE: secret }],
   ['an environment is known, so that a typing error is not development', 'NODE_ENV', { NODE_ENV: 'prod' }],
   ['production has a database', 'DATABASE_URL', { NODE_ENV: 'production', OPENBOT_ENCRYPTION_KEYS: `a:${key(1)}` }],

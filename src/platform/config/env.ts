@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import { fail, ok, type Result } from '@domain/result.js';
-import { Config, type ProviderSettings } from './config.js';
+import { Config, type ProviderSettings, type S3Settings } from './config.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 /** `variable` and what is expected of it; a value is never part of it. */
@@ -22,6 +22,7 @@ const known = [
   'OPENBOT_ENCRYPTION_KEYS', 'OPENBOT_ROLES', 'OPENBOT_NODE', 'OPENBOT_LEASE_MS', 'OPENBOT_GRACE_MS', 'OPENBOT_WORKER_SLOTS', 'OPENBOT_DEBUG_POINT', 'OPENBOT_EGRESS_ALLOW', 'OPENBOT_LOG_LEVEL',
   'OPENBOT_PRIVATE_PORT', 'OPENBOT_PRIVATE_HOST', 'OPENBOT_EGRESS_TRACE', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_SERVICE_NAME', 'OTEL_SDK_DISABLED',
   'OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_MODEL', 'OPENAI_API', 'ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_MODEL',
+  'OPENBOT_OBJECTS', 'S3_BUCKET', 'S3_REGION', 'S3_ENDPOINT', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY',
 ] as const; // prettier-ignore
 type Variable = (typeof known)[number];
 
@@ -127,6 +128,27 @@ function egressTrace(env: Environment): readonly string[] {
   return hosts;
 }
 
+function s3(env: Environment): S3Settings | null {
+  const bucket = line(env, 'S3_BUCKET', 63);
+  if (bucket === null) return null;
+  if (!/^[a-z0-9][a-z0-9.-]{2,62}$/.test(bucket)) throw new Refused('S3_BUCKET', 'must be the name of a bucket: 3 to 63 lower case letters, digits, "." or "-"');
+  const endpoint = url(env, 'S3_ENDPOINT', ['http:', 'https:']);
+  if (endpoint !== null && new URL(endpoint).username !== '') throw new Refused('S3_ENDPOINT', 'must not hold credentials: S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY do');
+  const [accessKeyId, secretAccessKey] = [line(env, 'S3_ACCESS_KEY_ID', 200), line(env, 'S3_SECRET_ACCESS_KEY', 200)];
+  if (accessKeyId === null) throw new Refused('S3_ACCESS_KEY_ID', 'must be set when S3_BUCKET is');
+  if (secretAccessKey === null) throw new Refused('S3_SECRET_ACCESS_KEY', 'must be set when S3_BUCKET is');
+  return { bucket, region: line(env, 'S3_REGION', 50) ?? 'us-east-1', endpoint, accessKeyId, secretAccessKey };
+}
+
+/** A folder is one machine's: production has a bucket, or nothing that needs one. */
+function objects(env: Environment, production: boolean): Config['objects'] {
+  const bucket = s3(env);
+  const folder = line(env, 'OPENBOT_OBJECTS', 1_000);
+  if (folder !== null && bucket !== null) throw new Refused('OPENBOT_OBJECTS', 'must not be set together with S3_BUCKET');
+  if (folder !== null && production) throw new Refused('OPENBOT_OBJECTS', 'must not be set when NODE_ENV is production: other nodes do not see this folder; set S3_BUCKET');
+  return bucket ?? (production ? null : { folder: folder ?? '.openbot/objects' });
+}
+
 /** As OpenTelemetry names them: the address of one signal is whole, the address of all gets the signal's path. */
 function traces(env: Environment): Config['traces'] {
   const own = url(env, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', ['http:', 'https:']);
@@ -178,6 +200,7 @@ function readAll(env: Environment): Config {
     anthropic: provider(env, 'ANTHROPIC'),
     egressAllow: egressAllow(env),
     egressTrace: egressTrace(env),
+    objects: objects(env, production),
     privatePort: text(env, 'OPENBOT_PRIVATE_PORT') === null ? null : integer(env, 'OPENBOT_PRIVATE_PORT', 0, 0, 65_535),
     privateHost: line(env, 'OPENBOT_PRIVATE_HOST', 253) ?? '127.0.0.1',
     traces: traces(env),

@@ -48,7 +48,7 @@ function tryUrl(text: string): URL | null {
 }
 
 /** Resolves for the socket itself: the address that was judged is the one that is connected to, whatever DNS says a moment later. */
-const guardedLookup =
+export const guardedLookup =
   (policy: AddressPolicy): LookupFunction =>
   (host, options, done) => {
     resolve(host, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
