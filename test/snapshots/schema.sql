@@ -731,6 +731,14 @@ policy project_role_tenant permissive for all to openbot_app
   with check (organization_id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
 
+table rate_bucket owner openbot_owner with (fillfactor=50)
+  bucket bytea not null
+  full_at bigint not null
+constraint rate_bucket_is_named_by_a_mac CHECK (octet_length(bucket) = 32)
+constraint rate_bucket_is_one_each PRIMARY KEY (bucket)
+INDEX rate_bucket_full ON public.rate_bucket USING btree (full_at)
+grant delete, insert, select, update to openbot_engine;
+
 table resource_lease owner openbot_owner row security forced
   id uuid not null
     grant select to openbot_engine
@@ -2429,6 +2437,50 @@ end $function$
 
 owner openbot_owner;
 grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.take_from_bucket(p_bucket bytea, p_limit integer, p_window_ms integer, p_cost integer, p_ahead integer, p_ahead_ms integer)
+ RETURNS TABLE(granted integer, remaining integer, reset_ms integer, retry_after_ms integer)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+declare
+  gap bigint := ceil(p_window_ms * 1000.0 / p_limit);
+  depth bigint := gap * p_limit;
+  held bigint; at bigint; later bigint; spare bigint;
+begin
+  perform set_config('synchronous_commit', 'off', true);
+  loop
+    select b.full_at into held from rate_bucket b where b.bucket = p_bucket for no key update;
+    exit when found;
+    insert into rate_bucket (bucket, full_at) values (p_bucket, 0) on conflict do nothing;
+    -- Rows come by this alone, so that two that are full again go with each that comes keep the table small.
+    delete from rate_bucket b where b.bucket in (select f.bucket from rate_bucket f where f.full_at < (extract(epoch from clock_timestamp()) * 1000000)::bigint and f.bucket <> p_bucket
+      order by f.full_at limit 2 for update skip locked);
+  end loop;
+  -- After the lock: those who wait for it are served by the clock of their turn. A clock that was set back locks nobody out for longer than a window.
+  at := extract(epoch from clock_timestamp()) * 1000000;
+  held := least(greatest(held, at), at + depth);
+  later := greatest(held, at + p_ahead_ms * 1000::bigint);
+  spare := least(p_ahead, (at + depth - later) / gap - p_cost);
+  if spare > 0 then
+    granted := p_cost + spare;
+    held := later + granted * gap;
+  elsif held + p_cost * gap <= at + depth then
+    granted := p_cost;
+    held := held + granted * gap;
+  else
+    granted := 0;
+  end if;
+  if granted > 0 then update rate_bucket b set full_at = held where b.bucket = p_bucket; end if;
+  remaining := (at + depth - held) / gap;
+  reset_ms := ceil((held - at) / 1000.0);
+  retry_after_ms := case when granted > 0 then 0 else ceil((held + p_cost * gap - at - depth) / 1000.0) end;
+  return next;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_app;
 
 CREATE OR REPLACE FUNCTION public.take_place(h execution, p_call jsonb)
  RETURNS boolean
