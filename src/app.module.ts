@@ -1,5 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { CqrsModule } from '@nestjs/cqrs';
+import { AuditModule, AuditWorkerModule } from '@contexts/audit/audit.module.js';
 import { BotsModule } from '@contexts/bots/bots.module.js';
 import { ChatsModule, ChatsWorkerModule } from '@contexts/chats/chats.module.js';
 import { ExecutionsModule } from '@contexts/executions/executions.module.js';
@@ -51,7 +52,8 @@ export class AppModule {
         ExecutionsModule,
         ChatsModule,
         FeedModule,
-        ...(config.roles.worker ? [EngineModule, ChatsWorkerModule, MaintenanceWorkerModule] : []),
+        AuditModule,
+        ...(config.roles.worker ? [EngineModule, AuditWorkerModule, ChatsWorkerModule, MaintenanceWorkerModule] : []),
       ],
     };
   }

@@ -32,9 +32,126 @@ grant usage to public;
 
 type commit_item as (id uuid, g integer, owner text, epoch bigint, claim uuid, n integer, from jsonb, to text, do text, events jsonb, cursor jsonb, seen integer, cancel integer, until timestamp with time zone, calls jsonb, consume jsonb, feature text, aggregate uuid, rows jsonb, children jsonb, parent uuid, notice text, ending text, version integer, category text, error uuid, idle boolean, human boolean, expired boolean);
 
+sequence audit_inbox_number_seq as bigint increment 1 start 1 owner openbot_owner;
+
 sequence product_event_inbox_id_seq as bigint increment 1 start 1 owner openbot_owner;
 
 sequence schema_migration_id_seq as integer increment 1 start 1 owner openbot_owner;
+
+table audit_entry owner openbot_owner row security forced
+  organization_id uuid not null
+  project_id uuid
+  chain_id uuid not null generated always as (COALESCE(project_id, organization_id))
+  id uuid not null
+  at timestamp with time zone not null default date_trunc('milliseconds'::text, clock_timestamp())
+  action text not null
+  outcome text not null
+  actor_kind text not null
+  member_id uuid
+  credential_kind text
+  credential_id uuid
+  on_behalf_of uuid
+  service text
+  target_kind text
+  target_id uuid
+  address text
+  detail jsonb not null default '{}'::jsonb
+  sequence bigint not null
+  hash bytea not null
+constraint audit_entry_actor_is_whole CHECK (
+CASE actor_kind
+    WHEN 'member'::text THEN member_id IS NOT NULL AND service IS NULL
+    WHEN 'service'::text THEN service IS NOT NULL AND member_id IS NULL
+    WHEN 'operator'::text THEN num_nonnulls(member_id, service) = 0
+    WHEN 'nobody'::text THEN num_nonnulls(member_id, service) = 0
+    ELSE false
+END)
+constraint audit_entry_belongs_to_organization FOREIGN KEY (organization_id) REFERENCES organization(id)
+constraint audit_entry_credential_is_whole CHECK (num_nulls(credential_kind, credential_id) = ANY (ARRAY[0, 2]))
+constraint audit_entry_detail_is_scalars CHECK (jsonb_typeof(detail) = 'object'::text AND NOT jsonb_path_exists(detail, '$.*?(@.type() == "object" || @.type() == "array")'::jsonpath))
+constraint audit_entry_has_place PRIMARY KEY (organization_id, chain_id, sequence)
+constraint audit_entry_hash_is_sha256 CHECK (octet_length(hash) = 32)
+constraint audit_entry_is_in_project FOREIGN KEY (organization_id, project_id) REFERENCES project(organization_id, id)
+constraint audit_entry_is_there_once UNIQUE (organization_id, id)
+constraint audit_entry_outcome_is_known CHECK (outcome = ANY (ARRAY['done'::text, 'refused'::text]))
+constraint audit_entry_target_is_whole CHECK (num_nulls(target_kind, target_id) = ANY (ARRAY[0, 2]))
+constraint audit_entry_texts_are_short CHECK (octet_length(concat_ws(''::text, action, credential_kind, service, target_kind, address)) <= 400 AND octet_length(detail::text) <= 4000)
+INDEX audit_entry_is_found_by_member ON public.audit_entry USING btree (organization_id, chain_id, member_id, sequence) WHERE (member_id IS NOT NULL)
+INDEX audit_entry_is_found_by_target ON public.audit_entry USING btree (organization_id, chain_id, target_id, sequence) WHERE (target_id IS NOT NULL)
+policy audit_entry_engine permissive for all to openbot_engine
+  using true
+  with check true
+policy audit_entry_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+TRIGGER audit_entry_is_not_emptied BEFORE TRUNCATE ON audit_entry FOR EACH STATEMENT EXECUTE FUNCTION keep_audit()
+TRIGGER audit_entry_stays BEFORE DELETE OR UPDATE ON audit_entry FOR EACH ROW EXECUTE FUNCTION keep_audit()
+grant select to openbot_app;
+grant delete, insert, select to openbot_engine;
+
+table audit_head owner openbot_owner row security forced with (fillfactor=70)
+  organization_id uuid not null
+  project_id uuid
+  chain_id uuid not null generated always as (COALESCE(project_id, organization_id))
+  length bigint not null default 0
+  hash bytea not null default decode(repeat('00'::text, 32), 'hex'::text)
+constraint audit_head_counts CHECK (length >= 0)
+constraint audit_head_hash_is_sha256 CHECK (octet_length(hash) = 32)
+constraint audit_head_is_in_project FOREIGN KEY (organization_id, project_id) REFERENCES project(organization_id, id)
+constraint audit_head_is_one_each PRIMARY KEY (organization_id, chain_id)
+policy audit_head_engine permissive for all to openbot_engine
+  using true
+  with check true
+policy audit_head_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant select to openbot_app;
+grant delete, insert, select, update to openbot_engine;
+
+table audit_inbox owner openbot_owner row security forced with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000)
+  number bigint not null generated always as identity
+  organization_id uuid not null
+  project_id uuid
+  chain_id uuid generated always as (COALESCE(project_id, organization_id))
+  id uuid not null
+  at timestamp with time zone not null default date_trunc('milliseconds'::text, clock_timestamp())
+  action text not null
+  outcome text not null
+  actor_kind text not null
+  member_id uuid
+  credential_kind text
+  credential_id uuid
+  on_behalf_of uuid
+  service text
+  target_kind text
+  target_id uuid
+  address text
+  detail jsonb not null default '{}'::jsonb
+constraint audit_inbox_actor_is_whole CHECK (
+CASE actor_kind
+    WHEN 'member'::text THEN member_id IS NOT NULL AND service IS NULL
+    WHEN 'service'::text THEN service IS NOT NULL AND member_id IS NULL
+    WHEN 'operator'::text THEN num_nonnulls(member_id, service) = 0
+    WHEN 'nobody'::text THEN num_nonnulls(member_id, service) = 0
+    ELSE false
+END)
+constraint audit_inbox_belongs_to_organization FOREIGN KEY (organization_id) REFERENCES organization(id)
+constraint audit_inbox_credential_is_whole CHECK (num_nulls(credential_kind, credential_id) = ANY (ARRAY[0, 2]))
+constraint audit_inbox_detail_is_scalars CHECK (jsonb_typeof(detail) = 'object'::text AND NOT jsonb_path_exists(detail, '$.*?(@.type() == "object" || @.type() == "array")'::jsonpath))
+constraint audit_inbox_is_in_project FOREIGN KEY (organization_id, project_id) REFERENCES project(organization_id, id)
+constraint audit_inbox_outcome_is_known CHECK (outcome = ANY (ARRAY['done'::text, 'refused'::text]))
+constraint audit_inbox_pkey PRIMARY KEY (number)
+constraint audit_inbox_target_is_whole CHECK (num_nulls(target_kind, target_id) = ANY (ARRAY[0, 2]))
+constraint audit_inbox_texts_are_short CHECK (octet_length(concat_ws(''::text, action, credential_kind, service, target_kind, address)) <= 400 AND octet_length(detail::text) <= 4000)
+INDEX audit_inbox_is_linked_by_chain ON public.audit_inbox USING btree (organization_id, chain_id, number)
+policy audit_inbox_engine permissive for all to openbot_engine
+  using true
+  with check true
+policy audit_inbox_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant insert, select to openbot_app;
+grant delete, insert, select to openbot_engine;
 
 table bot owner openbot_owner row security forced
   organization_id uuid not null
@@ -1010,6 +1127,19 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_app;
 
+CREATE OR REPLACE FUNCTION public.audit_text(x audit_inbox, p_sequence bigint)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select jsonb_build_array(1, x.organization_id, x.project_id, p_sequence, x.id, (extract(epoch from x.at) * 1000)::bigint, x.action, x.outcome, x.actor_kind, x.member_id,
+    x.credential_kind, x.credential_id, x.on_behalf_of, x.service, x.target_kind, x.target_id, x.address,
+    (select coalesce(jsonb_agg(jsonb_build_array(d.key, d.value) order by d.key collate "C"), '[]') from jsonb_each(x.detail) d))::text
+$function$
+
+owner openbot_engine;
+grant execute to openbot_owner;
+
 CREATE OR REPLACE FUNCTION public.call_of(p_id uuid, p_step integer, p_name text, p_attempt integer)
  RETURNS execution_call
  LANGUAGE sql
@@ -1066,6 +1196,25 @@ begin
     started_at = coalesce(x.started_at, clock_timestamp()), ran_from = coalesce(x.ran_from, outer_clock(case when x.attached then x.parent_id end)), state = case when x.state in ('queued', 'waiting') then 'running' else x.state end
   where x.id = any (ids) returning x, clock_timestamp(), instants[array_position(ids, x.id)], states[array_position(ids, x.id)],
     case when x.deadline is not null or x.budget_ms is not null then work_expiry(x) end;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.close_audit_chain(p_organization uuid, p_project uuid)
+ RETURNS TABLE(o_length bigint, o_hash bytea)
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+declare h audit_head;
+begin
+  while link_audit_chain(p_organization, p_project, 1000) > 0 loop end loop;
+  select * into h from audit_head a where a.organization_id = p_organization and a.chain_id = p_project;
+  insert into audit_inbox (organization_id, id, action, outcome, actor_kind, service, target_kind, target_id, detail)
+    values (p_organization, md5('project.purged:' || p_project)::uuid, 'project.purged', 'done', 'service', 'purge', 'project', p_project,
+      jsonb_build_object('length', h.length, 'hash', encode(h.hash, 'hex')));
+  return query select h.length, h.hash;
 end $function$
 
 owner openbot_engine;
@@ -1783,6 +1932,20 @@ $function$
 owner openbot_owner;
 grant execute to openbot_app;
 
+CREATE OR REPLACE FUNCTION public.keep_audit()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+begin
+  if tg_op = 'DELETE' and current_user = 'openbot_engine' then
+    if current_setting('app.audit_purge', true) = old.project_id::text then return old; end if;
+  end if;
+  raise exception 'the audit log is append-only' using errcode = 'insufficient_privilege';
+end $function$
+
+owner openbot_owner;
+
 CREATE OR REPLACE FUNCTION public.late_result(p_organization uuid, p_project uuid, p_id uuid, p_call jsonb)
  RETURNS text
  LANGUAGE plpgsql
@@ -1827,6 +1990,54 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_engine;
 grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.link_audit(p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+declare c record; found int := 0;
+begin
+  for c in select distinct o.organization_id, o.chain_id, o.project_id from (select * from audit_inbox i order by i.number limit p_limit) o order by 1, 2 loop
+    found := found + link_audit_chain(c.organization_id, c.project_id, p_limit);
+  end loop;
+  return found;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.link_audit_chain(p_organization uuid, p_project uuid, p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+declare h audit_head; x audit_inbox; found int := 0; chain uuid := coalesce(p_project, p_organization);
+begin
+  insert into audit_head (organization_id, project_id) values (p_organization, p_project) on conflict do nothing;
+  select * into h from audit_head a where a.organization_id = p_organization and a.chain_id = chain for no key update;
+  for x in
+    with oldest as materialized (
+      select i.number from audit_inbox i where i.organization_id = p_organization and i.chain_id = chain order by i.number limit p_limit),
+    taken as (delete from audit_inbox i using oldest o where i.number = o.number returning i.*)
+    select * from taken t order by t.number
+  loop
+    found := found + 1;
+    continue when exists (select from audit_entry e where e.organization_id = x.organization_id and e.id = x.id);
+    h.length := h.length + 1;
+    h.hash := sha256(h.hash || convert_to(audit_text(x, h.length), 'UTF8'));
+    insert into audit_entry (organization_id, project_id, id, at, action, outcome, actor_kind, member_id, credential_kind, credential_id, on_behalf_of, service,
+        target_kind, target_id, address, detail, sequence, hash)
+      values (x.organization_id, x.project_id, x.id, x.at, x.action, x.outcome, x.actor_kind, x.member_id, x.credential_kind, x.credential_id, x.on_behalf_of, x.service,
+        x.target_kind, x.target_id, x.address, x.detail, h.length, h.hash);
+  end loop;
+  update audit_head a set length = h.length, hash = h.hash where a.organization_id = p_organization and a.chain_id = chain and a.length < h.length;
+  return found;
+end $function$
+
+owner openbot_engine;
 
 CREATE OR REPLACE FUNCTION public.list_owners()
  RETURNS TABLE(owner text, epoch bigint, held bigint)
@@ -2164,6 +2375,32 @@ begin
 end $function$
 
 owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.purge_audit(p_organization uuid, p_project uuid, p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+declare removed int; more int;
+begin
+  perform set_config('app.audit_purge', p_project::text, true);
+  delete from audit_inbox i where i.number in (select y.number from audit_inbox y where y.organization_id = p_organization and y.chain_id = p_project order by y.number limit p_limit);
+  get diagnostics removed = row_count;
+  delete from audit_entry e where e.organization_id = p_organization and e.chain_id = p_project
+    and e.sequence in (select y.sequence from audit_entry y where y.organization_id = p_organization and y.chain_id = p_project order by y.sequence limit p_limit - removed);
+  get diagnostics more = row_count;
+  removed := removed + more;
+  if removed = 0 then
+    delete from audit_head a where a.organization_id = p_organization and a.chain_id = p_project;
+    get diagnostics removed = row_count;
+  end if;
+  perform set_config('app.audit_purge', '', true);
+  return removed;
+end $function$
+
+owner openbot_engine;
 grant execute to openbot_worker;
 
 CREATE OR REPLACE FUNCTION public.read_events(p jsonb)

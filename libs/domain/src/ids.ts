@@ -31,5 +31,8 @@ export const idPrefixes = {
   error: 'err',
   connection: 'conn',
   lease: 'lease',
+  audit: 'aud',
+  invitation: 'inv',
+  session: 'ses',
 } as const;
 export type IdKind = keyof typeof idPrefixes;

@@ -32,7 +32,7 @@ export class AuthenticationGuard implements CanActivate {
     if (token === undefined) throw unauthenticated();
     const identity = await this.authenticator.authenticate(token, projectOf(request));
     if (!identity) throw unauthenticated();
-    request.identity = identity;
+    request.identity = { ...identity, address: request.ip };
     // A permission that is in no catalogue is nobody's.
     if (!isPermissionName(permission) || !identity.permissions.has(permission)) await refuse(request, permission);
     return true;

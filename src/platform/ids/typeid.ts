@@ -14,3 +14,11 @@ export function fromPublicId(kind: IdKind, text: string): string | null {
     return null;
   }
 }
+
+/** What kind of thing a public id names, and its UUID; null for anything else. */
+export function readPublicId(text: string): { readonly kind: IdKind; readonly uuid: string } | null {
+  const prefix = text.slice(0, text.lastIndexOf('_'));
+  const kind = (Object.keys(idPrefixes) as IdKind[]).find((name) => idPrefixes[name] === prefix);
+  const uuid = kind === undefined ? null : fromPublicId(kind, text);
+  return kind === undefined || uuid === null ? null : { kind, uuid };
+}

@@ -111,8 +111,8 @@ export async function openEveryRoute(): Promise<EveryRoute> {
     mine: await furnish(app),
     theirs: await furnish(app),
     stored: async () => {
-      // The feed takes in what was told a moment ago.
-      await eventually(async () => (await outside.query('select 1 from product_event_inbox')).rowCount === 0);
+      // The feed and the audit log take in what was told a moment ago.
+      await eventually(async () => (await outside.query('select 1 from product_event_inbox union all select 1 from audit_inbox')).rowCount === 0);
       return Object.fromEntries((await outside.query<{ name: string; rows: string }>(digest)).rows.map(({ name, rows }) => [name, rows]));
     },
     close: async () => {

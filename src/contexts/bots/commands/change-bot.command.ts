@@ -1,10 +1,11 @@
-import { Command, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import type { BotConflict, BotNotFound } from '@domain/bots/bot.js';
 import type { ChatModelInvalid, ModelSelection } from '@domain/models/catalog.js';
 import type { Forbidden } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import type { Tx } from '@engine/tx.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { ResolveModelQuery } from '@contexts/models/public/resolve-model.query.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -35,6 +36,7 @@ export class ChangeBotCommand extends Command<Result<ReadableBot, ChangeBotFailu
 export class ChangeBotHandler implements ICommandHandler<ChangeBotCommand> {
   constructor(
     private readonly db: DataSource,
+    private readonly commands: CommandBus,
     private readonly queries: QueryBus,
     private readonly sealer: Sealer,
   ) {}
@@ -50,6 +52,8 @@ export class ChangeBotHandler implements ICommandHandler<ChangeBotCommand> {
       if (model && !model.ok) return model;
       const instructions = change.instructions === undefined ? locked.value.instructions : sealInstructions(key, botId, change.instructions);
       await storeChange(tx, locked.value, change, instructions);
+      const detail = { fields: changedFields(change), revision: change.expected + 1 };
+      await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'bot.changed', target: botId, detail }));
       const changed = await findReadableBot(tx, identity, botId);
       return changed ? ok(changed) : fail({ _tag: 'BotNotFound' });
     });
@@ -70,6 +74,9 @@ export async function lockBotForChange(
   if (found.bot.revision !== expected) return fail({ _tag: 'BotConflict', revision: found.bot.revision });
   return ok(found.bot);
 }
+
+/** Their names alone: what a bot is told is content. */
+const changedFields = ({ expected, ...change }: BotChange): string[] => Object.keys(change).filter((name) => change[name as keyof typeof change] !== undefined);
 
 /** A model that a person chose, or took away, no longer follows the environment. */
 async function storeChange(tx: Tx, bot: BotRow, change: BotChange, instructions: Buffer | null): Promise<void> {

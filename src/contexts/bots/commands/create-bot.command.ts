@@ -1,4 +1,4 @@
-import { Command, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { defaultMaxSteps } from '@domain/bots/bot.js';
@@ -8,6 +8,7 @@ import { ok, type Result } from '@domain/result.js';
 import { settleCommand, takeCommand, type KeyedCommand } from '@engine/admit.js';
 import { tellFeed } from '@engine/product-events.js';
 import type { Tx } from '@engine/tx.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { ResolveModelQuery } from '@contexts/models/public/resolve-model.query.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -33,11 +34,13 @@ export class CreateBotCommand extends Command<Result<BotReceipt, CreateBotFailur
 export class CreateBotHandler implements ICommandHandler<CreateBotCommand> {
   constructor(
     private readonly db: DataSource,
+    private readonly commands: CommandBus,
     private readonly queries: QueryBus,
     private readonly sealer: Sealer,
   ) {}
 
-  async execute({ identity: { context, memberId }, command, wanted }: CreateBotCommand): Promise<Result<BotReceipt, CreateBotFailure>> {
+  async execute({ identity, command, wanted }: CreateBotCommand): Promise<Result<BotReceipt, CreateBotFailure>> {
+    const { context, memberId } = identity;
     const key = await this.sealer.keyOf(context.organizationId);
     // Asked before the transaction and judged in it: a retry gets its receipt also when the model is gone by now.
     const model = wanted.model && (await this.queries.execute(new ResolveModelQuery(context, wanted.model)));
@@ -58,6 +61,7 @@ export class CreateBotHandler implements ICommandHandler<CreateBotCommand> {
         modelFollowsEnvironment: false,
         maxSteps: wanted.maxSteps ?? defaultMaxSteps,
       });
+      await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'bot.created', target: id, detail: {} }));
       const receipt = { botId: id, revision: 1 };
       return ok(command ? await settleCommand(tx, command, receipt) : receipt);
     });

@@ -1,9 +1,10 @@
-import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import type { BotConflict, BotNotFound } from '@domain/bots/bot.js';
 import type { Forbidden } from '@domain/organizations/member.js';
 import { ok, type Result } from '@domain/result.js';
 import { tellFeed } from '@engine/product-events.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { lockBotForChange } from './change-bot.command.js';
@@ -23,7 +24,10 @@ export class DeleteBotCommand extends Command<Result<null, DeleteBotFailure>> {
 
 @CommandHandler(DeleteBotCommand)
 export class DeleteBotHandler implements ICommandHandler<DeleteBotCommand> {
-  constructor(private readonly db: DataSource) {}
+  constructor(
+    private readonly db: DataSource,
+    private readonly commands: CommandBus,
+  ) {}
 
   execute({ identity, botId, expected }: DeleteBotCommand): Promise<Result<null, DeleteBotFailure>> {
     return transact<Result<null, DeleteBotFailure>>(this.db, identity.context, async (tx) => {
@@ -35,6 +39,7 @@ export class DeleteBotHandler implements ICommandHandler<DeleteBotCommand> {
         [botId],
       );
       await tx.query(`delete from bot_grant where organization_id = tenant_organization() and project_id = tenant_project() and bot_id = $1`, [botId]);
+      await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'bot.deleted', target: botId, detail: {} }));
       await tellFeed(tx, { type: 'bot.deleted', memberId: identity.memberId, aggregateId: botId, aggregateSequence: expected + 1 });
       return ok(null);
     });

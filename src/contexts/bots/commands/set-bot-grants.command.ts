@@ -1,13 +1,15 @@
-import { Command, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
+import type { AuditEvent } from '@domain/audit/entry.js';
 import type { BotConflict, BotNotFound, GrantInvalid } from '@domain/bots/bot.js';
 import type { Forbidden } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { FindMembersQuery } from '@contexts/organizations/public/member.queries.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { toPublicId } from '@platform/ids/typeid.js';
-import { replaceGrants, type BotGrants, type Grant } from '../queries/grants.js';
+import { listGrants, replaceGrants, type BotGrants, type Grant } from '../queries/grants.js';
 import { lockBotForChange } from './change-bot.command.js';
 
 export type SetBotGrantsFailure = BotNotFound | Forbidden | BotConflict | GrantInvalid;
@@ -28,6 +30,7 @@ export class SetBotGrantsCommand extends Command<Result<BotGrants, SetBotGrantsF
 export class SetBotGrantsHandler implements ICommandHandler<SetBotGrantsCommand> {
   constructor(
     private readonly db: DataSource,
+    private readonly commands: CommandBus,
     private readonly queries: QueryBus,
   ) {}
 
@@ -39,7 +42,9 @@ export class SetBotGrantsHandler implements ICommandHandler<SetBotGrantsCommand>
       const known = new Set((await this.queries.execute(new FindMembersQuery(identity.context, ids, tx))).map((member) => member.id));
       const wrong = ids.find((id, index) => !known.has(id) || ids.indexOf(id) !== index);
       if (wrong !== undefined) return fail({ _tag: 'GrantInvalid', member: toPublicId('member', wrong) });
+      const before = await listGrants(tx, botId);
       await replaceGrants(tx, botId, grants);
+      await this.commands.execute(new RecordAuditCommand(tx, identity, ...eventsOf(botId, before, grants)));
       const revision = expected + 1;
       await tx.query(`update bot set revision = $2, updated_at = clock_timestamp() where organization_id = tenant_organization() and project_id = tenant_project() and id = $1`, [
         botId,
@@ -48,4 +53,15 @@ export class SetBotGrantsHandler implements ICommandHandler<SetBotGrantsCommand>
       return ok({ revision, grants });
     });
   }
+}
+
+/** One entry for each member whose rights are not as they were. */
+function eventsOf(target: string, before: readonly Grant[], after: readonly Grant[]): AuditEvent[] {
+  const rightsIn = (list: readonly Grant[], id: string): readonly string[] | null => list.find(({ memberId }) => memberId === id)?.rights ?? null;
+  const members = [...new Set([...before, ...after].map(({ memberId }) => memberId))];
+  return members.flatMap((id): AuditEvent[] => {
+    const [was, rights, member] = [rightsIn(before, id), rightsIn(after, id), toPublicId('member', id)];
+    if (rights === null) return [{ action: 'bot.grant_removed', target, detail: { member, before: was } }];
+    return was?.toSorted().join() === rights.toSorted().join() ? [] : [{ action: 'bot.grant_set', target, detail: { member, rights, before: was } }];
+  });
 }

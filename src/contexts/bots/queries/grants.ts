@@ -17,7 +17,7 @@ export async function readGrants(tx: ReadTx, asker: Asker, botId: string): Promi
   return ok({ revision: found.bot.revision, grants: await listGrants(tx, botId) });
 }
 
-async function listGrants(tx: ReadTx, botId: string): Promise<Grant[]> {
+export async function listGrants(tx: ReadTx, botId: string): Promise<Grant[]> {
   const rows = await tx.query<{ member_id: string; rights: BotRight[] }[]>(
     `select member_id, rights from bot_grant
      where organization_id = tenant_organization() and project_id = tenant_project() and bot_id = $1 order by created_at, member_id`,

@@ -1,4 +1,4 @@
-import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import type { CallDecision, CallReference } from '@domain/executions/call.js';
 import type { CallConflict, CallNotFound, ExecutionKeyConflict, ExecutionNotFound } from '@domain/executions/failures.js';
@@ -6,6 +6,7 @@ import { fail, ok, type Result } from '@domain/result.js';
 import { settleCommand, takeCommand, type KeyedCommand } from '@engine/admit.js';
 import type { Tx } from '@engine/tx.js';
 import { WakeChannel } from '@engine/wake-channel.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { Sealer } from '@platform/secrets/sealer.js';
@@ -34,6 +35,7 @@ export class DecideCallCommand extends Command<Result<ExecutionReceipt, DecideCa
 export class DecideCallHandler implements ICommandHandler<DecideCallCommand> {
   constructor(
     private readonly db: DataSource,
+    private readonly commands: CommandBus,
     private readonly sealer: Sealer,
     private readonly wake: WakeChannel,
   ) {}
@@ -53,6 +55,8 @@ export class DecideCallHandler implements ICommandHandler<DecideCallCommand> {
         const state = await findCallState(tx, execution.id, call);
         return fail(state ? { _tag: 'CallConflict', state } : { _tag: 'CallNotFound' });
       }
+      const detail = { step: call.step, attempt: call.attempt, decision: decision.decision };
+      await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'execution.decided', target: execution.id, detail }));
       changed = true;
       return ok(await settleCommand(tx, command, { executionId: execution.id, sequence: execution.sequence }));
     });

@@ -1,5 +1,6 @@
-import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
+import type { AuditEvent } from '@domain/audit/entry.js';
 import {
   checkAddressChange,
   type ConnectionSettings,
@@ -12,6 +13,7 @@ import type { Rights } from '@domain/access/rights.js';
 import type { Forbidden } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import type { Tx } from '@engine/tx.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { read, transact } from '@platform/database/transact.js';
 import { Egress } from '@platform/egress/egress.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -42,11 +44,13 @@ export class ChangeConnectionCommand extends Command<Result<ConnectionRow, Chang
 export class ChangeConnectionHandler implements ICommandHandler<ChangeConnectionCommand> {
   constructor(
     private readonly db: DataSource,
+    private readonly commands: CommandBus,
     private readonly sealer: Sealer,
     private readonly egress: Egress,
   ) {}
 
-  async execute({ identity: { context, permissions }, connectionId: id, expected, change }: ChangeConnectionCommand): Promise<Result<ConnectionRow, ChangeConnectionFailure>> {
+  async execute({ identity, connectionId: id, expected, change }: ChangeConnectionCommand): Promise<Result<ConnectionRow, ChangeConnectionFailure>> {
+    const { context, permissions } = identity;
     const { organizationId } = context;
     const seen = await read(this.db, context, (tx) => findConnection(tx, organizationId, id));
     const allowed = admitChange(seen, permissions, expected);
@@ -61,6 +65,7 @@ export class ChangeConnectionHandler implements ICommandHandler<ChangeConnection
         const admitted = admitChange(await lockConnection(tx, organizationId, id), permissions, expected);
         if (!admitted.ok) return admitted;
         await updateConnection(tx, organizationId, id, wanted.value, { sealed, keep: change.apiKey === undefined });
+        await this.commands.execute(new RecordAuditCommand(tx, identity, ...eventsOf(id, change, expected + 1)));
         return ok((await findConnection(tx, organizationId, id))!);
       }),
     );
@@ -80,6 +85,15 @@ export class ChangeConnectionHandler implements ICommandHandler<ChangeConnection
     const address = checkAddressChange({ from: before.baseUrl, to: wanted.baseUrl, hasKey, newKey: typeof apiKey === 'string' });
     return address.ok ? checkReachableConnection(this.egress, wanted) : address;
   }
+}
+
+/** A key is told of by itself: that it was replaced, and nothing of it. */
+function eventsOf(target: string, { apiKey, ...change }: ConnectionChange, revision: number): AuditEvent[] {
+  const fields = Object.keys(change).filter((name) => change[name as keyof typeof change] !== undefined);
+  return [
+    ...(fields.length > 0 ? [{ action: 'connection.changed' as const, target, detail: { fields, revision } }] : []),
+    ...(apiKey === undefined ? [] : [{ action: apiKey === null ? ('connection.secret_removed' as const) : ('connection.secret_replaced' as const), target, detail: { revision } }]),
+  ];
 }
 
 function admitChange(row: ConnectionRow | null, permissions: Rights, expected: number): Result<ConnectionRow, Forbidden | ModelConnectionNotFound | ModelConnectionConflict> {

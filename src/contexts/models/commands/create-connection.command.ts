@@ -1,10 +1,11 @@
-import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import type { ConnectionSettings, ModelConnectionInvalid, ModelConnectionNameTaken } from '@domain/models/connection.js';
 import type { Forbidden } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import type { Tx } from '@engine/tx.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { transact } from '@platform/database/transact.js';
 import { Egress } from '@platform/egress/egress.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -29,11 +30,13 @@ export class CreateConnectionCommand extends Command<Result<ConnectionRow, Creat
 export class CreateConnectionHandler implements ICommandHandler<CreateConnectionCommand> {
   constructor(
     private readonly db: DataSource,
+    private readonly commands: CommandBus,
     private readonly sealer: Sealer,
     private readonly egress: Egress,
   ) {}
 
-  async execute({ identity: { context, permissions }, wanted: { apiKey, ...wanted } }: CreateConnectionCommand): Promise<Result<ConnectionRow, CreateConnectionFailure>> {
+  async execute({ identity, wanted: { apiKey, ...wanted } }: CreateConnectionCommand): Promise<Result<ConnectionRow, CreateConnectionFailure>> {
+    const { context, permissions } = identity;
     if (!permissions.has('models.manage')) return fail({ _tag: 'Forbidden' });
     const checked = await checkReachableConnection(this.egress, { ...wanted, hasKey: apiKey !== null });
     if (!checked.ok) return checked;
@@ -43,6 +46,8 @@ export class CreateConnectionHandler implements ICommandHandler<CreateConnection
     return withNameTaken(wanted.name, () =>
       transact(this.db, context, async (tx) => {
         await insertConnection(tx, context.organizationId, id, checked.value, sealed);
+        const detail = { kind: wanted.kind, key: sealed !== null };
+        await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'connection.created', target: id, detail }));
         return ok((await findConnection(tx, context.organizationId, id))!);
       }),
     );

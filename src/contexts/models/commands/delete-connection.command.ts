@@ -1,8 +1,9 @@
-import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import type { ModelConnectionNotFound } from '@domain/models/connection.js';
 import type { Forbidden } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { lockConnection } from '../queries/connections.js';
@@ -20,9 +21,13 @@ export class DeleteConnectionCommand extends Command<Result<void, DeleteConnecti
 
 @CommandHandler(DeleteConnectionCommand)
 export class DeleteConnectionHandler implements ICommandHandler<DeleteConnectionCommand> {
-  constructor(private readonly db: DataSource) {}
+  constructor(
+    private readonly db: DataSource,
+    private readonly commands: CommandBus,
+  ) {}
 
-  execute({ identity: { context, permissions }, connectionId: id }: DeleteConnectionCommand): Promise<Result<void, DeleteConnectionFailure>> {
+  execute({ identity, connectionId: id }: DeleteConnectionCommand): Promise<Result<void, DeleteConnectionFailure>> {
+    const { context, permissions } = identity;
     return transact<Result<void, DeleteConnectionFailure>>(this.db, context, async (tx) => {
       const row = await lockConnection(tx, context.organizationId, id);
       if (!row) return fail({ _tag: 'ModelConnectionNotFound' });
@@ -32,6 +37,7 @@ export class DeleteConnectionHandler implements ICommandHandler<DeleteConnection
          where organization_id = $1 and id = $2`,
         [context.organizationId, id],
       );
+      await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'connection.deleted', target: id, detail: {} }));
       return ok(undefined);
     });
   }

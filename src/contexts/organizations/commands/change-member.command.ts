@@ -1,5 +1,6 @@
-import { Command, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
+import type { AuditEvent } from '@domain/audit/entry.js';
 import { mayHaveWork, rightsOf } from '@domain/access/rights.js';
 import type { MemberNotFound, MemberRevisionConflict } from '@domain/organizations/member.js';
 import { judgeMembershipChange, type MembershipChange, type MembershipFailure } from '@domain/organizations/membership.js';
@@ -7,6 +8,7 @@ import { fail, ok, type Result } from '@domain/result.js';
 import { revokeWork } from '@engine/executions.js';
 import type { Tx } from '@engine/tx.js';
 import { WakeChannel } from '@engine/wake-channel.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { LoadIdentityQuery } from '@contexts/sign-in/public/load-identity.query.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -35,6 +37,7 @@ export class ChangeMemberCommand extends Command<Result<Member, ChangeMemberFail
 export class ChangeMemberHandler implements ICommandHandler<ChangeMemberCommand> {
   constructor(
     private readonly db: DataSource,
+    private readonly commands: CommandBus,
     private readonly queries: QueryBus,
     private readonly wake: WakeChannel,
   ) {}
@@ -44,6 +47,7 @@ export class ChangeMemberHandler implements ICommandHandler<ChangeMemberCommand>
       const locked = await lockMembership(tx, this.queries, identity, memberId, change);
       if (!locked.ok) return locked;
       await storeChange(tx, memberId, change);
+      await this.commands.execute(new RecordAuditCommand(tx, identity, ...eventsOf(locked.value, change)));
       const touched = await stopLostWork(tx, memberId, change.suspended ?? false);
       const member = await findMember(tx, memberId);
       return member ? ok({ member, touched }) : fail({ _tag: 'MemberNotFound' });
@@ -52,6 +56,15 @@ export class ChangeMemberHandler implements ICommandHandler<ChangeMemberCommand>
     this.wake.publish(changed.value.touched);
     return ok(changed.value.member);
   }
+}
+
+/** One entry for each thing that is not as it was. */
+function eventsOf({ id: target, name, role, suspended }: Member, change: MemberChange): AuditEvent[] {
+  const events: AuditEvent[] = [];
+  if (change.name !== undefined && change.name !== name) events.push({ action: 'member.renamed', target, detail: {} });
+  if (change.role !== undefined && change.role !== role) events.push({ action: 'member.role_changed', target, detail: { role: change.role, before: role } });
+  if (change.suspended !== undefined && change.suspended !== suspended) events.push({ action: suspended ? 'member.restored' : 'member.suspended', target, detail: {} });
+  return events;
 }
 
 async function storeChange(tx: Tx, memberId: string, { name, role, suspended }: MemberChange): Promise<void> {

@@ -5,6 +5,7 @@ import { mayAppoint } from '@domain/access/rights.js';
 import type { OrganizationRole } from '@domain/access/roles.js';
 import type { CreateMemberFailure } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { IssueTokenCommand, type IssuedToken } from '@contexts/sign-in/public/issue-token.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -30,7 +31,8 @@ export class CreateMemberHandler implements ICommandHandler<CreateMemberCommand>
     private readonly commands: CommandBus,
   ) {}
 
-  async execute({ identity: { context, permissions }, wanted }: CreateMemberCommand): Promise<Result<CreatedMember, CreateMemberFailure>> {
+  async execute({ identity, wanted }: CreateMemberCommand): Promise<Result<CreatedMember, CreateMemberFailure>> {
+    const { context, permissions } = identity;
     if (!permissions.has('members.create') || !mayAppoint(permissions, wanted.role)) return fail({ _tag: 'Forbidden' });
     return transact(this.db, context, async (tx) => {
       const id = uuidv7();
@@ -40,7 +42,8 @@ export class CreateMemberHandler implements ICommandHandler<CreateMemberCommand>
       );
       // The id is new, so that only the e-mail address can have been there.
       if (!made) return fail({ _tag: 'MemberConflict' });
-      const token = await this.commands.execute(new IssueTokenCommand(context, id, { name: 'First token', expiresInMs: null }, tx));
+      await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'member.created', target: id, detail: { kind: 'person', role: wanted.role } }));
+      const token = await this.commands.execute(new IssueTokenCommand(context, id, { name: 'First token', expiresInMs: null }, { tx, identity }));
       return ok({ member: { id, ...wanted, suspended: false, revision: 1, createdAt: made.created_at }, token });
     });
   }

@@ -1,9 +1,10 @@
-import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import type { ExecutionKeyConflict } from '@domain/executions/failures.js';
 import { ok, type Result } from '@domain/result.js';
 import { settleCommand, takeCommand, type KeyedCommand } from '@engine/admit.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { lockOrganization } from '../queries/organization.js';
@@ -24,17 +25,21 @@ export class CreateProjectCommand extends Command<Result<ProjectReceipt, Executi
 
 @CommandHandler(CreateProjectCommand)
 export class CreateProjectHandler implements ICommandHandler<CreateProjectCommand> {
-  constructor(private readonly db: DataSource) {}
+  constructor(
+    private readonly db: DataSource,
+    private readonly commands: CommandBus,
+  ) {}
 
-  execute({ identity: { context, memberId }, command, name }: CreateProjectCommand): Promise<Result<ProjectReceipt, ExecutionKeyConflict>> {
-    return transact<Result<ProjectReceipt, ExecutionKeyConflict>>(this.db, context, async (tx) => {
+  execute({ identity, command, name }: CreateProjectCommand): Promise<Result<ProjectReceipt, ExecutionKeyConflict>> {
+    return transact<Result<ProjectReceipt, ExecutionKeyConflict>>(this.db, identity.context, async (tx) => {
       const taken = command && (await takeCommand<ProjectReceipt>(tx, command));
       if (taken && !taken.ok) return taken;
       if (taken?.value) return ok(taken.value);
       await lockOrganization(tx);
       const id = uuidv7();
-      await tx.query(`insert into project (organization_id, id, name) values ($1, $2, $3)`, [context.organizationId, id, name]);
-      await insertProjectRole(tx, id, { memberId, role: 'admin' });
+      await tx.query(`insert into project (organization_id, id, name) values (tenant_organization(), $1, $2)`, [id, name]);
+      await insertProjectRole(tx, id, { memberId: identity.memberId, role: 'admin' });
+      await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'project.created', target: id, detail: {} }));
       const receipt = { projectId: id, revision: 1 };
       return ok(command ? await settleCommand(tx, command, receipt) : receipt);
     });

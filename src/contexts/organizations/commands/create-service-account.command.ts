@@ -1,10 +1,11 @@
-import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import { mayAppoint } from '@domain/access/rights.js';
 import type { ServiceAccountRole } from '@domain/access/roles.js';
 import type { Forbidden } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import type { ServiceAccount } from '../public/member.queries.js';
@@ -21,9 +22,13 @@ export class CreateServiceAccountCommand extends Command<Result<ServiceAccount, 
 
 @CommandHandler(CreateServiceAccountCommand)
 export class CreateServiceAccountHandler implements ICommandHandler<CreateServiceAccountCommand> {
-  constructor(private readonly db: DataSource) {}
+  constructor(
+    private readonly db: DataSource,
+    private readonly commands: CommandBus,
+  ) {}
 
-  async execute({ identity: { context, permissions }, wanted: { name, role } }: CreateServiceAccountCommand): Promise<Result<ServiceAccount, Forbidden>> {
+  async execute({ identity, wanted: { name, role } }: CreateServiceAccountCommand): Promise<Result<ServiceAccount, Forbidden>> {
+    const { context, permissions } = identity;
     if (!permissions.has('members.create') || !mayAppoint(permissions, role)) return fail({ _tag: 'Forbidden' });
     return transact(this.db, context, async (tx) => {
       const id = uuidv7();
@@ -31,6 +36,7 @@ export class CreateServiceAccountHandler implements ICommandHandler<CreateServic
         `insert into member (organization_id, id, kind, name, role) values (tenant_organization(), $1, 'service_account', $2, $3) returning created_at`,
         [id, name, role],
       );
+      await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'member.created', target: id, detail: { kind: 'service_account', role } }));
       return ok({ id, name, role, suspended: false, revision: 1, createdAt: made!.created_at });
     });
   }

@@ -1,7 +1,8 @@
-import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import type { OrganizationConflict } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { loadOrganization, lockOrganization, type OrganizationRow } from '../queries/organization.js';
@@ -17,14 +18,18 @@ export class RenameOrganizationCommand extends Command<Result<OrganizationRow, O
 
 @CommandHandler(RenameOrganizationCommand)
 export class RenameOrganizationHandler implements ICommandHandler<RenameOrganizationCommand> {
-  constructor(private readonly db: DataSource) {}
+  constructor(
+    private readonly db: DataSource,
+    private readonly commands: CommandBus,
+  ) {}
 
   execute({ identity, change: { name, expected } }: RenameOrganizationCommand): Promise<Result<OrganizationRow, OrganizationConflict>> {
     return transact<Result<OrganizationRow, OrganizationConflict>>(this.db, identity.context, async (tx) => {
       await lockOrganization(tx);
-      const { revision } = await loadOrganization(tx);
+      const { id, revision } = await loadOrganization(tx);
       if (revision !== expected) return fail({ _tag: 'OrganizationConflict', revision });
       await tx.query(`update organization set name = $1, revision = revision + 1 where id = tenant_organization()`, [name]);
+      await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'organization.renamed', target: id, detail: { revision: revision + 1 } }));
       return ok(await loadOrganization(tx));
     });
   }

@@ -1,8 +1,9 @@
-import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import type { ProjectConflict, ProjectNotFound } from '@domain/organizations/project.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import type { Tx } from '@engine/tx.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { findProject, type ProjectRow } from '../queries/organization.js';
@@ -21,13 +22,17 @@ export class RenameProjectCommand extends Command<Result<ProjectRow, RenameProje
 
 @CommandHandler(RenameProjectCommand)
 export class RenameProjectHandler implements ICommandHandler<RenameProjectCommand> {
-  constructor(private readonly db: DataSource) {}
+  constructor(
+    private readonly db: DataSource,
+    private readonly commands: CommandBus,
+  ) {}
 
   execute({ identity, projectId, change: { name, expected } }: RenameProjectCommand): Promise<Result<ProjectRow, RenameProjectFailure>> {
     return transact<Result<ProjectRow, RenameProjectFailure>>(this.db, identity.context, async (tx) => {
       const locked = await lockOwnProject(tx, identity, projectId, expected);
       if (!locked.ok) return locked;
       await tx.query(`update project set name = $2, revision = revision + 1 where organization_id = tenant_organization() and id = $1`, [projectId, name]);
+      await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'project.renamed', target: projectId, detail: { revision: expected + 1 } }));
       return ok({ ...locked.value, name, revision: expected + 1 });
     });
   }

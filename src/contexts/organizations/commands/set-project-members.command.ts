@@ -1,12 +1,15 @@
-import { Command, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
+import type { AuditEvent } from '@domain/audit/entry.js';
 import { mayAssign, mayHaveWork, rightsOf } from '@domain/access/rights.js';
+import type { ProjectRole } from '@domain/access/roles.js';
 import type { Forbidden } from '@domain/organizations/member.js';
 import type { ProjectMemberInvalid } from '@domain/organizations/project.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import { revokeWork } from '@engine/executions.js';
 import type { Tx } from '@engine/tx.js';
 import { WakeChannel } from '@engine/wake-channel.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { LoadIdentityQuery } from '@contexts/sign-in/public/load-identity.query.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -36,6 +39,7 @@ export class SetProjectMembersCommand extends Command<Result<ProjectMembers, Set
 export class SetProjectMembersHandler implements ICommandHandler<SetProjectMembersCommand> {
   constructor(
     private readonly db: DataSource,
+    private readonly commands: CommandBus,
     private readonly queries: QueryBus,
     private readonly wake: WakeChannel,
   ) {}
@@ -69,6 +73,7 @@ export class SetProjectMembersHandler implements ICommandHandler<SetProjectMembe
 
     await replaceProjectMembers(tx, projectId, members);
     await tx.query(`update project set revision = revision + 1 where organization_id = tenant_organization() and id = $1`, [projectId]);
+    await this.commands.execute(new RecordAuditCommand(tx, identity, ...eventsOf(before, members)));
     const stopped = [...new Set(changed.map(({ memberId }) => memberId))].filter((id) => !hasWork(found.get(id), members));
     const touched = stopped.length > 0 ? await revokeWork(tx, stopped, [projectId]) : [];
     return ok({ set: { revision: expected + 1, members }, touched });
@@ -79,6 +84,16 @@ export class SetProjectMembersHandler implements ICommandHandler<SetProjectMembe
 function differences(before: readonly ProjectMember[], after: readonly ProjectMember[]): ProjectMember[] {
   const isIn = (list: readonly ProjectMember[], { memberId, role }: ProjectMember): boolean => list.some((other) => other.memberId === memberId && other.role === role);
   return [...before.filter((entry) => !isIn(after, entry)), ...after.filter((entry) => !isIn(before, entry))];
+}
+
+/** One entry for each member whose role is not as it was. */
+function eventsOf(before: readonly ProjectMember[], after: readonly ProjectMember[]): AuditEvent[] {
+  const roleIn = (list: readonly ProjectMember[], id: string): ProjectRole | null => list.find(({ memberId }) => memberId === id)?.role ?? null;
+  const members = [...new Set(differences(before, after).map(({ memberId }) => memberId))];
+  return members.map((target): AuditEvent => {
+    const [was, role] = [roleIn(before, target), roleIn(after, target)];
+    return role === null ? { action: 'project.role_removed', target, detail: { before: was } } : { action: 'project.role_set', target, detail: { role, before: was } };
+  });
 }
 
 const hasWork = (member: Member | undefined, roles: readonly ProjectMember[]): boolean =>

@@ -1,13 +1,15 @@
-import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import { excessOf, type Excess } from '@domain/access/credentials.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import type { CreateCredentialFailure, CredentialTooWide } from '@domain/sign-in/token.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 import type { CredentialsOf } from '../queries/credential-lists.js';
 import { findMissingProject, findReach, lockGrantor } from '../queries/grantor.js';
+import { createdEvent } from './credential-events.js';
 import { storeCredential, type MadeCredential, type WantedCredential } from './store-credential.js';
 
 /** Makes a credential for oneself, for a service account or for the organization. It never may do more than the one that asks, nor than who answers for that one. */
@@ -31,9 +33,13 @@ export const tooWide = ({ scopes, projects, allProjects }: Excess): CredentialTo
 
 @CommandHandler(CreateCredentialCommand)
 export class CreateCredentialHandler implements ICommandHandler<CreateCredentialCommand> {
-  constructor(private readonly db: DataSource) {}
+  constructor(
+    private readonly db: DataSource,
+    private readonly commands: CommandBus,
+  ) {}
 
-  execute({ identity: { context, tokenId }, of, wanted }: CreateCredentialCommand): Promise<Result<MadeCredential, CreateCredentialFailure>> {
+  execute({ identity, of, wanted }: CreateCredentialCommand): Promise<Result<MadeCredential, CreateCredentialFailure>> {
+    const { context, tokenId } = identity;
     return transact(this.db, context, async (tx) => {
       const grantor = await lockGrantor(tx, tokenId);
       if (wanted.projects !== null && (await findMissingProject(tx, wanted.projects)) !== null) return fail({ _tag: 'ProjectNotFound' });
@@ -41,7 +47,9 @@ export class CreateCredentialHandler implements ICommandHandler<CreateCredential
       const held = grantor.counts ? grantor : { scopes: [], projects: [] };
       const excess = excessOf(held, await findReach(tx, tokenId), wanted);
       if (excess) return fail(tooWide(excess));
-      return ok(await storeCredential(tx, context.organizationId, of, grantor.maker, wanted));
+      const made = await storeCredential(tx, context.organizationId, of, grantor.maker, wanted);
+      await this.commands.execute(new RecordAuditCommand(tx, identity, createdEvent(of, made.shown.id, wanted)));
+      return ok(made);
     });
   }
 }

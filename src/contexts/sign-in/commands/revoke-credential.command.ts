@@ -1,9 +1,11 @@
-import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import { fail, ok, type Result } from '@domain/result.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { memberOf, whose, type CredentialsOf } from '../queries/credential-lists.js';
+import { revokedEvent } from './credential-events.js';
 import type { CredentialNotFound } from './rotate-credential.command.js';
 
 /** Ends a credential with all its secrets, maybe the one that asks. The row stays: work and receipts name it. */
@@ -19,12 +21,17 @@ export class RevokeCredentialCommand extends Command<Result<null, CredentialNotF
 
 @CommandHandler(RevokeCredentialCommand)
 export class RevokeCredentialHandler implements ICommandHandler<RevokeCredentialCommand> {
-  constructor(private readonly db: DataSource) {}
+  constructor(
+    private readonly db: DataSource,
+    private readonly commands: CommandBus,
+  ) {}
 
-  execute({ identity: { context }, of, credentialId }: RevokeCredentialCommand): Promise<Result<null, CredentialNotFound>> {
-    return transact(this.db, context, async (tx) => {
+  execute({ identity, of, credentialId }: RevokeCredentialCommand): Promise<Result<null, CredentialNotFound>> {
+    return transact<Result<null, CredentialNotFound>>(this.db, identity.context, async (tx) => {
       const [, revoked] = await tx.query<[unknown[], number]>(`update credential set revoked_at = clock_timestamp() where ${whose(of)} and id = $2`, [memberOf(of), credentialId]);
-      return revoked === 0 ? fail({ _tag: 'CredentialNotFound' }) : ok(null);
+      if (revoked === 0) return fail({ _tag: 'CredentialNotFound' });
+      await this.commands.execute(new RecordAuditCommand(tx, identity, revokedEvent(of, credentialId)));
+      return ok(null);
     });
   }
 }

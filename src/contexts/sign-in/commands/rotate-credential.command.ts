@@ -1,15 +1,17 @@
-import { Command, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import { excessOfSecret } from '@domain/access/credentials.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import type { RotateCredentialFailure } from '@domain/sign-in/token.js';
 import type { Tx } from '@engine/tx.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { newToken } from '../policies/token-text.js';
 import { memberOf, shownColumns, whose, type CredentialsOf, type ShownCredential } from '../queries/credential-lists.js';
 import { lockGrantor } from '../queries/grantor.js';
 import { tooWide } from './create-credential.command.js';
+import { rotatedEvent } from './credential-events.js';
 import { startOf, type MadeCredential } from './store-credential.js';
 
 /** There is none with this id, or none that the caller may know of. */
@@ -34,7 +36,10 @@ type Rotated = Pick<ShownCredential, 'scopes' | 'projects' | 'created_by'> & { r
 
 @CommandHandler(RotateCredentialCommand)
 export class RotateCredentialHandler implements ICommandHandler<RotateCredentialCommand> {
-  constructor(private readonly db: DataSource) {}
+  constructor(
+    private readonly db: DataSource,
+    private readonly commands: CommandBus,
+  ) {}
 
   execute({ identity, of, credentialId, overlapMs }: RotateCredentialCommand): Promise<Result<MadeCredential, RotateCredentialFailure | CredentialNotFound>> {
     return transact(this.db, identity.context, async (tx) => {
@@ -45,6 +50,7 @@ export class RotateCredentialHandler implements ICommandHandler<RotateCredential
       const excess = excessOfSecret(grantor, row);
       if (excess) return fail(tooWide(excess));
       if (row.expired) return fail({ _tag: 'CredentialExpired' });
+      await this.commands.execute(new RecordAuditCommand(tx, identity, rotatedEvent(of, credentialId, overlapMs)));
       return ok(await this.renew(tx, of, credentialId, identity.context.organizationId, overlapMs));
     });
   }

@@ -1,0 +1,49 @@
+import { Controller, Get, Query, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiProduces, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { ApiProblems } from '@platform/http/problem.js';
+import { CurrentIdentity, Permit, type Identity } from '@platform/identity/identity.js';
+import { AuditAnswers } from './audit-answers.js';
+import { AuditPage, AuditQuery, ExportAuditQuery, VerificationView, VerifyAuditQuery } from './audit.dto.js';
+import { exportAuditProblems } from './audit.problems.js';
+import { exportDescription, exportExample, verifyDescription } from './audit-documentation.js';
+
+const chain = { projectId: null };
+
+@ApiTags('Audit')
+@Controller('v1/organization/audit')
+export class OrganizationAuditController {
+  constructor(private readonly answers: AuditAnswers) {}
+
+  @Get()
+  @Permit('audit.read')
+  @ApiOperation({
+    operationId: 'listOrganizationAudit',
+    summary: 'List who did what in the organization, the newest first',
+    description: 'What is about one project is in that project’s log.',
+  })
+  @ApiOkResponse({ type: AuditPage })
+  @ApiProblems()
+  list(@CurrentIdentity() identity: Identity, @Query() query: AuditQuery): Promise<AuditPage> {
+    return this.answers.list(identity, chain, query);
+  }
+
+  @Get('export')
+  @Permit('audit.read')
+  @ApiOperation({ operationId: 'exportOrganizationAudit', summary: 'Export the audit log of the organization', description: exportDescription })
+  @ApiProduces('application/x-ndjson')
+  @ApiOkResponse({ description: 'One entry a line, then the head.', schema: { type: 'string', example: exportExample } })
+  @ApiProblems(exportAuditProblems)
+  export(@CurrentIdentity() identity: Identity, @Query() { afterSequence }: ExportAuditQuery, @Res() reply: FastifyReply): Promise<void> {
+    return this.answers.export(identity, chain, afterSequence, reply);
+  }
+
+  @Get('verify')
+  @Permit('audit.read')
+  @ApiOperation({ operationId: 'verifyOrganizationAudit', summary: 'Verify the audit log of the organization', description: verifyDescription })
+  @ApiOkResponse({ type: VerificationView })
+  @ApiProblems()
+  verify(@CurrentIdentity() identity: Identity, @Query() query: VerifyAuditQuery): Promise<VerificationView> {
+    return this.answers.verify(identity, chain, query);
+  }
+}
