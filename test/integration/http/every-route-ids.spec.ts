@@ -127,7 +127,7 @@ test('2xx: every route answers its good request with a declared status, and with
     const is = `${operation.operationId} ${answer.status}`;
     if (!declared) findings.push(`${is} is not declared: ${answer.text}`);
     else if (schema) findings.push(...mismatches(world.document, schema, answer.body).map((line) => `${is}: ${line}`));
-    else if (answer.text !== '') findings.push(`${is}: a body without a schema`);
+    else if (answer.text !== '' && !declared.content?.[answer.headers.get('content-type')?.split(';')[0] ?? '']?.schema) findings.push(`${is}: a body without a schema`);
     if (answer.status >= 300 && !settled.has(operation.operationId)) findings.push(`${is}: ${answer.text}`);
   }
   expect(findings).toEqual([]);
