@@ -42,7 +42,7 @@ export async function startTestApp(database: TestDatabase, env: Environment = {}
   if (!config.ok) throw new Error(`${config.failure.variable} ${config.failure.expected}`);
   const prepared = new Config({ ...config.value, databaseApiUrl: database.apiUrl, databaseWorkerUrl: database.workerUrl }) as PreparedConfig;
 
-  const nest = await NestFactory.create<NestFastifyApplication>(AppModule.register(prepared), httpAdapter(), { logger: false, abortOnError: false });
+  const nest = await NestFactory.create<NestFastifyApplication>(AppModule.register(prepared), httpAdapter(prepared.trustedProxies), { logger: false, abortOnError: false });
   configureHttp(nest, prepared);
   await nest.listen(0, '127.0.0.1');
   return testApp(nest, (await nest.getUrl()).replace('[::1]', '127.0.0.1'));

@@ -1,3 +1,5 @@
+import type { RouteClass } from '@domain/access/route-classes.js';
+
 /** Every setting of a process, read once at its start. A class so that Nest can inject it by type. */
 export class Config {
   readonly production: boolean;
@@ -49,6 +51,12 @@ export class Config {
   readonly privateHost: string;
   /** `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT`, `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME`; the SDK reads the other `OTEL_` variables itself. `null`: no traces. */
   readonly traces: { readonly url: string; readonly serviceName: string } | null;
+  /** `OPENBOT_LIMIT_<CLASS>`, and `OPENBOT_LIMIT_UNAUTHENTICATED` for an address: requests in a minute, for all nodes together; 0: as many as come. */
+  readonly limits: Readonly<Record<RouteClass | 'unauthenticated', number>>;
+  /** `OPENBOT_OPEN_STREAMS`, default 5 000: streams that a principal may hold open at one node; 0: as many as come. */
+  readonly openStreams: number;
+  /** `OPENBOT_TRUSTED_PROXIES`: addresses or networks whose `X-Forwarded-For` says where a request comes from. Default: none. */
+  readonly trustedProxies: readonly string[];
   /** `OPENBOT_LOG_LEVEL`, default `info`. */
   readonly logLevel: string;
 

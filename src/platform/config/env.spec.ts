@@ -27,6 +27,11 @@ test('an empty environment is development with everything embedded', () => {
   });
 });
 
+test('limits are generous, and 0 turns one off', () => {
+  expect(load({}).limits).toEqual({ read: 60_000, write: 30_000, message: 30_000, stream: 12_000, admin: 6_000, unauthenticated: 600 });
+  expect(load({ OPENBOT_LIMIT_READ: '0', OPENBOT_LIMIT_ADMIN: '7' }).limits).toMatchObject({ read: 0, write: 30_000, admin: 7 });
+});
+
 test('traces are sent where an address is named, and not when they are switched off', () => {
   expect(load({}).traces).toBeNull();
   expect(load({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/' }).traces).toEqual({ url: 'http://collector:4318/v1/traces', serviceName: 'openbot' });
@@ -63,6 +68,10 @@ test('a provider counts only with its key', () => {
 test.each<[rule: string, variable: string, env: Environment]>([
   ['a port is a number', 'PORT', { PORT: secret }],
   ['a port is at most 65535', 'PORT', { PORT: '65536' }],
+  ['a limit is a number', 'OPENBOT_LIMIT_WRITE', { OPENBOT_LIMIT_WRITE: 'none' }],
+  ['a limit has an end', 'OPENBOT_LIMIT_MESSAGE', { OPENBOT_LIMIT_MESSAGE: '1000001' }],
+  ['a trusted proxy is an address', 'OPENBOT_TRUSTED_PROXIES', { OPENBOT_TRUSTED_PROXIES: '10.0.0.1, ingress' }],
+  ['a trusted network is one', 'OPENBOT_TRUSTED_PROXIES', { OPENBOT_TRUSTED_PROXIES: '10.0.0.0/33' }],
   ['a number is not signed', 'OPENBOT_GRACE_MS', { OPENBOT_GRACE_MS: '-1' }],
   ['a number has no exponent', 'OPENBOT_LEASE_MS', { OPENBOT_LEASE_MS: '1e4' }],
   ['a pool has a connection', 'DATABASE_API_CONNECTIONS', { DATABASE_API_CONNECTIONS: '0' }],

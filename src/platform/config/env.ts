@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
 import { hostname } from 'node:os';
+import { routeClasses, type RouteClass } from '@domain/access/route-classes.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import { Config, type ProviderSettings, type S3Settings } from './config.js';
 
@@ -21,6 +23,8 @@ const known = [
   'NODE_ENV', 'PORT', 'HOST', 'WAKE', 'REDIS_URL', 'DATABASE_URL', 'DATABASE_API_URL', 'DATABASE_WORKER_URL', 'DATABASE_API_CONNECTIONS', 'DATABASE_WORKER_CONNECTIONS',
   'OPENBOT_ENCRYPTION_KEYS', 'OPENBOT_ROLES', 'OPENBOT_NODE', 'OPENBOT_LEASE_MS', 'OPENBOT_GRACE_MS', 'OPENBOT_WORKER_SLOTS', 'OPENBOT_DEBUG_POINT', 'OPENBOT_EGRESS_ALLOW', 'OPENBOT_LOG_LEVEL',
   'OPENBOT_PRIVATE_PORT', 'OPENBOT_PRIVATE_HOST', 'OPENBOT_EGRESS_TRACE', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_SERVICE_NAME', 'OTEL_SDK_DISABLED',
+  'OPENBOT_LIMIT_READ', 'OPENBOT_LIMIT_WRITE', 'OPENBOT_LIMIT_MESSAGE', 'OPENBOT_LIMIT_STREAM', 'OPENBOT_LIMIT_ADMIN', 'OPENBOT_LIMIT_UNAUTHENTICATED', 'OPENBOT_OPEN_STREAMS',
+  'OPENBOT_TRUSTED_PROXIES',
   'OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_MODEL', 'OPENAI_API', 'ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_MODEL',
   'OPENBOT_OBJECTS', 'S3_BUCKET', 'S3_REGION', 'S3_ENDPOINT', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY',
 ] as const; // prettier-ignore
@@ -149,6 +153,30 @@ function objects(env: Environment, production: boolean): Config['objects'] {
   return bucket ?? (production ? null : { folder: folder ?? '.openbot/objects' });
 }
 
+function limits(env: Environment): Config['limits'] {
+  const perMinute = (variable: Variable, name: RouteClass): number => integer(env, variable, routeClasses[name].perMinute, 0, 1_000_000);
+  return {
+    read: perMinute('OPENBOT_LIMIT_READ', 'read'),
+    write: perMinute('OPENBOT_LIMIT_WRITE', 'write'),
+    message: perMinute('OPENBOT_LIMIT_MESSAGE', 'message'),
+    stream: perMinute('OPENBOT_LIMIT_STREAM', 'stream'),
+    admin: perMinute('OPENBOT_LIMIT_ADMIN', 'admin'),
+    unauthenticated: integer(env, 'OPENBOT_LIMIT_UNAUTHENTICATED', 600, 0, 1_000_000),
+  };
+}
+
+const isAddressOrNetwork = (entry: string): boolean => {
+  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
+  const version = isIP(address);
+  return version !== 0 && (bits === undefined || Number(bits) <= (version === 4 ? 32 : 128));
+};
+
+function trustedProxies(env: Environment): readonly string[] {
+  const entries = (text(env, 'OPENBOT_TRUSTED_PROXIES') ?? '').split(',').map((entry) => entry.trim()).filter((entry) => entry !== ''); // prettier-ignore
+  if (!entries.every(isAddressOrNetwork)) throw new Refused('OPENBOT_TRUSTED_PROXIES', 'must be a comma separated list of addresses or networks such as 10.0.0.0/8');
+  return entries;
+}
+
 /** As OpenTelemetry names them: the address of one signal is whole, the address of all gets the signal's path. */
 function traces(env: Environment): Config['traces'] {
   const own = url(env, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', ['http:', 'https:']);
@@ -204,6 +232,9 @@ function readAll(env: Environment): Config {
     privatePort: text(env, 'OPENBOT_PRIVATE_PORT') === null ? null : integer(env, 'OPENBOT_PRIVATE_PORT', 0, 0, 65_535),
     privateHost: line(env, 'OPENBOT_PRIVATE_HOST', 253) ?? '127.0.0.1',
     traces: traces(env),
+    limits: limits(env),
+    openStreams: integer(env, 'OPENBOT_OPEN_STREAMS', 5_000, 0, 1_000_000),
+    trustedProxies: trustedProxies(env),
     logLevel: oneOf(env, 'OPENBOT_LOG_LEVEL', ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'], 'info'),
   });
   checkProduction(config);

@@ -23,10 +23,11 @@ function refuseConnection(error: Error & { code?: string }, socket: Socket): voi
   socket.destroySoon();
 }
 
-/** The adapter that `NestFactory.create` gets: limits and answers of the layer below Nest. */
-export const httpAdapter = (): FastifyAdapter =>
+/** The adapter that `NestFactory.create` gets: limits and answers of the layer below Nest. What a proxy says of its client counts where the proxy is trusted. */
+export const httpAdapter = (trustedProxies: readonly string[] = []): FastifyAdapter =>
   new FastifyAdapter({
     logger: false,
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     bodyLimit: bodyLimitBytes,
     genReqId: () => uuidv7(),
     routerOptions: { maxParamLength },

@@ -1,11 +1,12 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
+import { routeClasses, routeClassNames, type RouteClass } from '@domain/access/route-classes.js';
 import type { Permission } from '@platform/identity/identity.js';
 import { transportProblems, type TransportTag } from './transport-problems.js';
 
 type Schema = Record<string, unknown>;
-type Response = { description: string; content: { 'application/json': { schema: Schema; examples?: Record<string, { value: object }> } } };
+type Response = { description: string; headers?: Record<string, object>; content: { 'application/json': { schema: Schema; examples?: Record<string, { value: object }> } } };
 export type Operation = { requestBody?: unknown; responses: Record<string, Response>; security?: object[]; tags?: string[]; operationId?: string } & Record<string, unknown>;
-type Declared = { readonly status: number; readonly schema: string; readonly example: object };
+type Declared = { readonly status: number; readonly schema: string; readonly example: object; readonly headers?: Record<string, object> };
 
 const text = { type: 'string' };
 const problem = (tag: string, fields: Record<string, Schema> = {}): Schema => ({
@@ -24,6 +25,10 @@ export const commonSchemas: Record<string, Schema> = {
   }),
   Unauthenticated: problem('Unauthenticated'),
   PermissionMissing: problem('Forbidden', { permission: { ...text, description: 'The permission that your credential lacks here.' } }),
+  RateLimited: problem('RateLimited', {
+    class: { ...text, enum: [...routeClassNames, 'unauthenticated'], description: 'What was done too often.' },
+    retryAfterMs: { type: 'integer', description: 'Milliseconds after which it is allowed again. `Retry-After` says it in seconds.' },
+  }),
   BodyTooLarge: problem('BodyTooLarge'),
   UnsupportedMediaType: problem('UnsupportedMediaType'),
   RequestFailed: problem('RequestFailed', {
@@ -47,6 +52,18 @@ const notPermitted = (permission: Permission): Declared => ({
   example: { _tag: 'Forbidden', message: `This needs the permission ${permission}.`, permission },
 });
 
+const header = (description: string, example: string): object => ({ description, schema: { ...text, example } });
+const rateLimited = (name: RouteClass): Declared => ({
+  status: 429,
+  schema: 'RateLimited',
+  example: { _tag: 'RateLimited', message: 'You do this too often. Try again after the time in Retry-After.', class: name, retryAfterMs: 1_200 },
+  headers: {
+    'Retry-After': header('Seconds after which it is allowed again.', '2'),
+    'RateLimit-Policy': header('How much is allowed: `q` requests in `w` seconds. Also on every other answer.', `"${name}";q=${routeClasses[name].perMinute};w=60`),
+    RateLimit: header('What is left: `r` requests, and all of them again after `t` seconds. Also on every other answer.', `"${name}";r=0;t=60`),
+  },
+});
+
 const always = [
   invalid,
   failed(500, 'unexpected', 'The request failed. Quote the error id to your operator.'),
@@ -55,12 +72,13 @@ const always = [
 const ofBodies = [plain('BodyTooLarge'), plain('UnsupportedMediaType')];
 
 /** Joins a common problem with what the route itself declares under the same status. */
-function declare(operation: Operation, { status, schema, example }: Declared): void {
+function declare(operation: Operation, { status, schema, example, headers }: Declared): void {
   const own = operation.responses[String(status)];
   const content = own?.content?.['application/json'];
   const reference = { $ref: `#/components/schemas/${schema}` };
   operation.responses[String(status)] = {
     description: own ? `${own.description}, ${schema}` : schema,
+    ...(own?.headers || headers ? { headers: { ...own?.headers, ...headers } } : {}),
     content: {
       'application/json': {
         schema: content ? { oneOf: [content.schema, reference] } : reference,
@@ -71,13 +89,14 @@ function declare(operation: Operation, { status, schema, example }: Declared): v
 }
 
 /** Every operation says all that it may answer, without its controller repeating it. */
-export function declareCommonProblems(operation: Operation, permission: Permission | undefined): void {
+export function declareCommonProblems(operation: Operation, permission: Permission | undefined, routeClass: RouteClass | null): void {
   const isPublic = permission === undefined || permission === 'public';
   for (const declared of always) declare(operation, declared);
   if (!isPublic) {
     declare(operation, plain('Unauthenticated'));
     declare(operation, notPermitted(permission));
   }
+  if (routeClass) declare(operation, rateLimited(routeClass));
   if (operation.requestBody) for (const declared of ofBodies) declare(operation, declared);
 }
 

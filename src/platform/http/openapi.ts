@@ -1,8 +1,11 @@
-import type { INestApplication } from '@nestjs/common';
+import { RequestMethod, type INestApplication } from '@nestjs/common';
+import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import { ModulesContainer } from '@nestjs/core';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import { routeClassOf, type RouteClass } from '@domain/access/route-classes.js';
 import { permissionMetadata, type Permission } from '@platform/identity/identity.js';
+import { routeClassMetadata } from '@platform/limits/route-class.js';
 import { commonSchemas, declareCommonProblems, operationsOf } from './declared-problems.js';
 
 /** The order in which a newcomer meets the parts. A tag that is not named here follows in the order of the alphabet. */
@@ -17,7 +20,7 @@ const description = `OpenBot runs AI agents as durable work: a message is answer
 2. Send a message with \`POST /v1/bots/{botId}/messages\`: \`{"input": "Hello", "commandKey": "first"}\`. The receipt names the execution, the chat and the turn. The same key and input again give the same receipt.
 3. Watch the answer with \`GET /v1/executions/{executionId}/observe\`, or read the finished one with \`GET /v1/chats/{chatId}/turns/{turnId}\`.
 
-Errors are \`{"_tag", "message", …}\`: branch on \`_tag\`. Times are milliseconds since the epoch. Lists are \`{"items", "next"}\`.`;
+Errors are \`{"_tag", "message", …}\`: branch on \`_tag\`. Times are milliseconds since the epoch. Lists are \`{"items", "next"}\`. How often you may do what is in the headers \`RateLimit-Policy\` and \`RateLimit\` of every answer: branch on 429 \`RateLimited\` and wait for \`Retry-After\`.`;
 
 /** The document of all controllers, with what they have in common: permissions, security, and the problems that any route may answer. */
 export function openApiDocument(app: INestApplication): OpenAPIObject {
@@ -31,13 +34,14 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
   const document = SwaggerModule.createDocument(app, config, { autoTagControllers: false });
   document.components = { ...document.components, schemas: { ...document.components?.schemas, ...commonSchemas } };
 
-  const permissions = permissionsOf(app);
+  const routes = routesOf(app);
   for (const operation of operationsOf(document)) {
-    const permission = permissions.get(operation.operationId ?? '');
+    const { permission, routeClass = null } = routes.get(operation.operationId ?? '') ?? {};
     const isPublic = permission === 'public';
     operation['x-permission'] = permission ?? null;
+    if (routeClass) operation['x-rate-limit-class'] = routeClass;
     operation.security = isPublic ? [] : [{ token: [] }];
-    declareCommonProblems(operation, permission);
+    declareCommonProblems(operation, permission, routeClass);
   }
   const tags = new Set(operationsOf(document).flatMap(({ tags: names = [] }) => names));
   document.tags = [...tags].sort((a, b) => rank(a) - rank(b) || a.localeCompare(b)).map((name) => ({ name }));
@@ -52,15 +56,20 @@ const handlersOf = (controller: unknown): object[] => {
   return methods.map((name) => prototype[name]).filter((value): value is () => unknown => typeof value === 'function');
 };
 
-/** What `@Permit` says, by operation id. Read here so that the decorator need not know of the document. */
-function permissionsOf(app: INestApplication): Map<string, Permission> {
+type Declared = { readonly permission: Permission; readonly routeClass: RouteClass | null };
+
+/** What the decorators of a route say, by operation id. Read here so that they need not know of the document. */
+function routesOf(app: INestApplication): Map<string, Declared> {
   const controllers = [...app.get(ModulesContainer).values()].flatMap((module) => [...module.controllers.values()]);
   const found = controllers
     .flatMap(({ metatype }) => handlersOf(metatype))
-    .flatMap((handler): [string, Permission][] => {
+    .flatMap((handler): [string, Declared][] => {
       const permission = Reflect.getMetadata(permissionMetadata, handler) as Permission | undefined;
       const operation = Reflect.getMetadata(operationMetadata, handler) as { operationId?: string } | undefined;
-      return permission && operation?.operationId ? [[operation.operationId, permission]] : [];
+      if (!permission || !operation?.operationId) return [];
+      const named = Reflect.getMetadata(routeClassMetadata, handler) as RouteClass | undefined;
+      const method = RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod];
+      return [[operation.operationId, { permission, routeClass: permission === 'public' ? null : (named ?? routeClassOf(method, permission)) }]];
     });
   return new Map(found);
 }

@@ -73,9 +73,10 @@ export class ProblemFilter implements ExceptionFilter {
 
   /** A failure with an id says it in a header too, whether its route has a name for it or not; one that passes by itself says when to come back. */
   private send(reply: FastifyReply, status: number, body: object): void {
-    const { errorId, category } = body as Partial<SafeFailure>;
+    const { errorId, category, retryAfterMs } = body as Partial<SafeFailure> & { readonly retryAfterMs?: number };
     if (errorId !== undefined) void reply.header(errorIdHeader, errorId);
     if (category === 'storage_unavailable') void reply.header('retry-after', String(retryAfterSeconds));
+    if (retryAfterMs !== undefined) void reply.header('retry-after', String(Math.ceil(retryAfterMs / 1_000)));
     if (status === 401) void reply.header('www-authenticate', 'Bearer');
     void reply.code(status).type('application/json; charset=utf-8').send(body);
   }

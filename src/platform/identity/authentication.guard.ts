@@ -1,8 +1,11 @@
 import { HttpException, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isPermissionName } from '@domain/access/permissions.js';
+import { routeClassOf, type RouteClass } from '@domain/access/route-classes.js';
 import { fromPublicId } from '@platform/ids/typeid.js';
+import { RequestLimiter } from '@platform/limits/request-limiter.js';
+import { routeClassMetadata } from '@platform/limits/route-class.js';
 import { Authenticator } from './authenticator.js';
 import { permissionMetadata, type Identity, type Permission } from './identity.js';
 import { refuse } from './refuse.js';
@@ -21,6 +24,7 @@ export class AuthenticationGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly authenticator: Authenticator,
+    private readonly limiter: RequestLimiter,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -28,11 +32,17 @@ export class AuthenticationGuard implements CanActivate {
     if (permission === undefined) throw new Error(`${context.getClass().name}.${context.getHandler().name} names no permission`);
     if (permission === 'public') return true;
     const request = context.switchToHttp().getRequest<FastifyRequest & { identity?: Identity }>();
+    const reply = context.switchToHttp().getResponse<FastifyReply>();
     const token = bearer.exec(request.headers.authorization ?? '')?.[1];
     if (token === undefined) throw unauthenticated();
     const identity = await this.authenticator.authenticate(token, projectOf(request));
-    if (!identity) throw unauthenticated();
+    if (!identity) {
+      await this.limiter.refused(request, reply);
+      throw unauthenticated();
+    }
     request.identity = { ...identity, address: request.ip };
+    const routeClass = this.reflector.get<RouteClass | undefined>(routeClassMetadata, context.getHandler()) ?? routeClassOf(request.method, permission);
+    await this.limiter.admit(reply, routeClass, { organizationId: identity.context.organizationId, memberId: identity.memberId });
     // A permission that is in no catalogue is nobody's.
     if (!isPermissionName(permission) || !identity.permissions.has(permission)) await refuse(request, permission);
     return true;

@@ -1,7 +1,8 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
+import { RequestLimiter } from '@platform/limits/request-limiter.js';
 import { AuthenticationGuard } from './authentication.guard.js';
 
 /** Needs an `Authenticator` from a global module: sign-in provides it. */
-@Module({ providers: [{ provide: APP_GUARD, useClass: AuthenticationGuard }] })
+@Module({ providers: [RequestLimiter, { provide: APP_GUARD, useClass: AuthenticationGuard }] })
 export class IdentityModule {}

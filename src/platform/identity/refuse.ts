@@ -1,5 +1,6 @@
 import { HttpException } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { countedAlready } from '@platform/limits/request-limiter.js';
 import type { Permission } from './identity.js';
 
 const forbidden = (permission: Permission): HttpException => new HttpException({ _tag: 'Forbidden', message: `This needs the permission ${permission}.`, permission }, 403);
@@ -27,7 +28,8 @@ export async function refuse(request: FastifyRequest, permission: Permission): P
   if (resource === null) throw forbidden(permission);
   if (request.method !== 'GET' || resource !== url.split('?', 1)[0]) {
     const { authorization, cookie } = request.headers;
-    const read = await request.server.inject({ method: 'GET', url: resource, headers: { ...(authorization ? { authorization } : {}), ...(cookie ? { cookie } : {}) } });
+    const headers = { ...(authorization ? { authorization } : {}), ...(cookie ? { cookie } : {}) };
+    const read = await countedAlready.run(true, async () => await request.server.inject({ method: 'GET', url: resource, headers }));
     if (read.statusCode === 200) throw forbidden(permission);
   }
   const params = request.params as Record<string, string>;

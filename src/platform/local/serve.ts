@@ -33,7 +33,7 @@ export type Served = { readonly app: NestFastifyApplication; readonly url: strin
 /** Starts API (and worker, where the modules hold one). */
 export async function serve(module: DynamicModule, config: PreparedConfig, program: Program): Promise<Served> {
   program.progress('Starting the server');
-  const app = await NestFactory.create<NestFastifyApplication>(module, httpAdapter(), silent);
+  const app = await NestFactory.create<NestFastifyApplication>(module, httpAdapter(config.trustedProxies), silent);
   program.onStop(() => app.close());
   app.useLogger(app.get(Logger));
   configureHttp(app, config);

@@ -41,7 +41,7 @@ export type EveryRoute = {
   readonly outside: Pool;
   readonly mine: Tenant;
   readonly theirs: Tenant;
-  /** Everything that is stored, table by table, but for the beats of the nodes and when a token was last used. */
+  /** Everything that is stored, table by table, but for the beats of the nodes, when a token was last used, and how often anybody may ask. */
   stored(): Promise<Readonly<Record<string, string>>>;
   close(): Promise<void>;
 };
@@ -95,7 +95,9 @@ export async function openEveryRoute(): Promise<EveryRoute> {
   const outside = new Pool({ connectionString: database.url, max: 2 });
   const document = documentOf(app.nest);
   const tables = (
-    await outside.query<{ name: string }>(`select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relname <> 'node'`)
+    await outside.query<{ name: string }>(
+      `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relname not in ('node', 'rate_bucket')`,
+    )
   ).rows;
   const digest = tables
     .map(

@@ -18,6 +18,8 @@ export const config = new Config({
   logLevel: 'silent',
   encryptionKeys: [{ id: 'first', key: Buffer.alloc(32, 1) }],
   privatePort: null,
+  limits: { read: 0, write: 0, message: 0, stream: 0, admin: 0, unauthenticated: 0 },
+  openStreams: 0,
   traces: null,
 } as unknown as Config);
 

@@ -4,6 +4,7 @@ import { ApiAcceptedResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/sw
 import { ApiProblems, respond } from '@platform/http/problem.js';
 import { PublicId } from '@platform/http/public-id.js';
 import { CurrentIdentity, Permit, type Identity } from '@platform/identity/identity.js';
+import { CountsAs } from '@platform/limits/route-class.js';
 import { SendBotMessageCommand } from '../commands/send-bot-message.command.js';
 import { sendBotMessageProblems } from './chats.problems.js';
 import { MessageReceiptView, messagesOf, SendMessageBody } from './messages.dto.js';
@@ -16,6 +17,7 @@ export class BotMessagesController {
   @Post(':botId/messages')
   @HttpCode(202)
   @Permit('bots.delegate')
+  @CountsAs('message')
   @ApiOperation({
     operationId: 'sendBotMessage',
     summary: 'Send a message to a bot',

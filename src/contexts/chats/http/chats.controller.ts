@@ -11,6 +11,7 @@ import { pageOf } from '@platform/http/paging.js';
 import { ApiProblems, respond } from '@platform/http/problem.js';
 import { PublicId } from '@platform/http/public-id.js';
 import { CurrentIdentity, Permit, type Identity } from '@platform/identity/identity.js';
+import { CountsAs } from '@platform/limits/route-class.js';
 import { fromPublicId, toPublicId } from '@platform/ids/typeid.js';
 import { Sealer } from '@platform/secrets/sealer.js';
 import { InterruptChatCommand } from '../commands/interrupt-chat.command.js';
@@ -82,6 +83,7 @@ export class ChatsController {
   @Post(':chatId/messages')
   @HttpCode(202)
   @Permit('chats.write')
+  @CountsAs('message')
   @ApiOperation({ operationId: 'sendChatMessage', summary: 'Send a message to a chat' })
   @ApiParam({ name: 'chatId' })
   @ApiAcceptedResponse({ type: MessageReceiptView })

@@ -11,6 +11,7 @@ import { ApiProblems, respond } from '@platform/http/problem.js';
 import { PublicId } from '@platform/http/public-id.js';
 import { openEventStream, resumeAfter } from '@platform/http/sse.js';
 import { CurrentIdentity, Permit, type Identity } from '@platform/identity/identity.js';
+import { CountsAs } from '@platform/limits/route-class.js';
 import { ErrorRecords } from '@platform/observability/error-records.js';
 import { AccessChecks } from '../queries/access-checks.js';
 import { findFollowableExecution, type FollowableRow } from '../queries/visible-execution.js';
@@ -48,6 +49,7 @@ export class ExecutionEventsController {
 
   @Get('wait')
   @Permit('executions.read')
+  @CountsAs('stream')
   @ApiOperation({
     operationId: 'waitForExecutionEvents',
     summary: 'Wait for the next events of your work',
@@ -73,6 +75,7 @@ export class ExecutionEventsController {
 
   @Get('observe')
   @Permit('executions.read')
+  @CountsAs('stream')
   @ApiOperation({
     operationId: 'observeExecution',
     summary: 'Watch the events of your work as they come',

@@ -10,6 +10,7 @@ import { ApiProblems, respond } from '@platform/http/problem.js';
 import { PublicId } from '@platform/http/public-id.js';
 import { encodeFrame, openEventStream, resumeAfter } from '@platform/http/sse.js';
 import { CurrentIdentity, Permit, type Identity } from '@platform/identity/identity.js';
+import { CountsAs } from '@platform/limits/route-class.js';
 import { ErrorRecords } from '@platform/observability/error-records.js';
 import { FeedAccess } from '../queries/feed-access.js';
 import { FeedHub, type FeedEntry } from '../queries/feed-hub.js';
@@ -50,6 +51,7 @@ export class FeedController {
 
   @Get('observe')
   @Permit('feed.read')
+  @CountsAs('stream')
   @ApiOperation({
     operationId: 'observeProjectEvents',
     summary: 'Watch what you do in a project as it happens',
