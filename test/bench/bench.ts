@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { measureAccess } from './access.js';
 import { ContestantProcess } from './contestants/process.js';
 import { measureIdle } from './idle.js';
 import { measureKills } from './kills.js';
@@ -22,7 +23,7 @@ const modules = {
   restate: join(peers, 'restate.cjs'),
   'graphile-worker': join(peers, 'graphile-worker.cjs'),
 };
-const parts = ['turns', 'kills', 'readers', 'process', 'idle'];
+const parts = ['turns', 'kills', 'readers', 'process', 'idle', 'access'];
 const wants = (part: string): boolean => !only || only === part;
 
 async function main(): Promise<void> {
@@ -33,6 +34,10 @@ async function main(): Promise<void> {
     if (wants('turns')) lines.push(...(await measureTurns(server)));
     if (wants('kills')) lines.push(...(await measureKills(await server.createDatabase('kills'), quick ? 1 : 5)));
     if (wants('readers')) lines.push(...(await measureReaders(await server.createDatabase('readers'), quick ? 5_000 : 20_000)));
+    if (wants('access')) {
+      const urls = { checked: await server.createDatabase('checked'), unchecked: await server.createDatabase('unchecked') };
+      lines.push(...(await measureAccess(urls, quick ? 4 : 10, quick ? 1_500 : 4_000)));
+    }
     if (wants('process')) say(`\n${await measureProcess(quick ? 1 : 5)}`);
     if (wants('idle')) say(`\n${await measureIdle(await server.createDatabase('idle'), quick ? 60_000 : 180_000)}`);
   } finally {
