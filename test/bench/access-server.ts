@@ -36,7 +36,13 @@ async function withoutChecks(authenticator: Authenticator, token: string): Promi
 /** The product's API without a worker, so that a request is all that is measured: `node access-server.js <database url> checked|unchecked`. */
 async function run(databaseUrl: string, isChecked: boolean): Promise<void> {
   process.chdir(await mkdtemp(join(tmpdir(), 'openbot-bench-access-')));
-  const env = { DATABASE_URL: databaseUrl, OPENBOT_ENCRYPTION_KEYS: `bench:${Buffer.alloc(32, 7).toString('base64')}`, OPENBOT_ROLES: 'api', OPENBOT_LOG_LEVEL: 'silent', PORT: '0' };
+  const env = {
+    DATABASE_URL: databaseUrl,
+    OPENBOT_ENCRYPTION_KEYS: `bench:${Buffer.alloc(32, 7).toString('base64')}`,
+    OPENBOT_ROLES: 'api',
+    OPENBOT_LOG_LEVEL: 'silent',
+    PORT: '0',
+  };
   const prepared = new Config({ ...(await prepare(configOrFailure(loadConfig(env)), program)), privatePort: null }) as PreparedConfig;
   if (!isChecked) await withoutPolicies(databaseUrl);
   const { app, url } = await serve(AppModule.register(prepared), prepared, program);

@@ -11,7 +11,8 @@ import type { Identity } from '@platform/identity/identity.js';
 import { developmentOrganizationId } from './policies/development-organization.js';
 import { parseToken, provesToken } from './policies/token-text.js';
 import { identityOf } from './queries/load-identity.handler.js';
-import { findCredentialById, findCredentials, type CredentialRow } from './queries/tokens.js';
+import { CredentialLookups } from './queries/credential-lookups.js';
+import { findCredentialById, type CredentialRow } from './queries/tokens.js';
 
 /** Every request reads its token and member anew: a revoked token or a suspended member is out with the next one, on every node. */
 @Injectable()
@@ -20,12 +21,15 @@ export class TokenAuthenticator extends Authenticator implements BeforeApplicati
   /** By token. A use that is being recorded is not recorded twice. */
   private readonly recording = new Map<string, Promise<void>>();
 
+  private readonly lookups: CredentialLookups;
+
   constructor(
     private readonly db: DataSource,
     private readonly config: Config,
     private readonly commands: CommandBus,
   ) {
     super();
+    this.lookups = new CredentialLookups(db);
   }
 
   async authenticate(bearer: string, projectId: string | null): Promise<Identity | null> {
@@ -34,7 +38,7 @@ export class TokenAuthenticator extends Authenticator implements BeforeApplicati
     const { organizationId, prefix, hash } = given;
     // A database that was used in development holds credentials that were printed on a screen and lie in a folder.
     if (this.config.production && organizationId === developmentOrganizationId) return null;
-    const rows = await read(this.db, { organizationId, projectId: null }, (tx) => findCredentials(tx, prefix, projectId));
+    const rows = await this.lookups.find(organizationId, { prefix, projectId });
     const proven = rows.find((row) => provesToken(row.hash, hash) || (row.old_hash !== null && provesToken(row.old_hash, hash)));
     if (!proven) return null;
     const identity = identityOf(organizationId, await this.withMirror(organizationId, proven));

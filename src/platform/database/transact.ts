@@ -5,6 +5,7 @@ import type { PoolClient } from 'pg';
 import type { Result } from '@domain/result.js';
 import type { TenantContext } from '@domain/tenancy.js';
 import type { ReadTx, Tx } from '@engine/tx.js';
+import { isOutdatedPlan } from './prepared-statements.js';
 
 class Rollback {
   constructor(readonly result: Result<unknown, unknown>) {}
@@ -28,7 +29,7 @@ const literal = (value: string | null): string => {
 export const openStatement = (context: TenantContext, mode = ''): string =>
   `begin${mode}; select set_config('app.organization', ${literal(context.organizationId)}, true), set_config('app.project', ${literal(context.projectId)}, true)`;
 
-const isRetryable = (error: unknown): boolean => ['40001', '40P01'].includes((error as { code?: string } | null)?.code ?? '');
+const isRetryable = (error: unknown): boolean => ['40001', '40P01'].includes((error as { code?: string } | null)?.code ?? '') || isOutdatedPlan(error);
 
 /**
  * TypeORM takes a connection back that breaks between two statements, and calls the next one a fault of its caller. Only the network releases a
@@ -107,5 +108,12 @@ export async function transact<R extends Result<unknown, unknown>>(db: DataSourc
   }
 }
 
-/** Runs `work` in one read-only transaction of the tenant, on one snapshot per statement. */
-export const read = <R>(db: DataSource, context: TenantContext, work: (tx: ReadTx) => Promise<R>): Promise<R> => inside(db, context, ' read only', work);
+/** Runs `work` in one read-only transaction of the tenant, on one snapshot per statement; a second time where a statement's plan was outdated. */
+export const read = async <R>(db: DataSource, context: TenantContext, work: (tx: ReadTx) => Promise<R>): Promise<R> => {
+  try {
+    return await inside(db, context, ' read only', work);
+  } catch (error) {
+    if (!isOutdatedPlan(error)) throw error;
+    return inside(db, context, ' read only', work);
+  }
+};
