@@ -34,16 +34,19 @@ async function main(): Promise<void> {
     if (wants('turns')) lines.push(...(await measureTurns(server)));
     if (wants('kills')) lines.push(...(await measureKills(await server.createDatabase('kills'), quick ? 1 : 5)));
     if (wants('readers')) lines.push(...(await measureReaders(await server.createDatabase('readers'), quick ? 5_000 : 20_000)));
-    if (wants('access')) {
-      const urls = { checked: await server.createDatabase('checked'), unchecked: await server.createDatabase('unchecked') };
-      lines.push(...(await measureAccess(urls, quick ? 4 : 10, quick ? 1_500 : 4_000)));
-    }
+    if (wants('access')) lines.push(...(await measureBoth(server)));
     if (wants('process')) say(`\n${await measureProcess(quick ? 1 : 5)}`);
     if (wants('idle')) say(`\n${await measureIdle(await server.createDatabase('idle'), quick ? 60_000 : 180_000)}`);
   } finally {
     await server.stop();
   }
   if (lines.length > 0) say(`\n${wholeTable(lines)}`);
+}
+
+/** What access costs, on a database for each of the two servers. */
+async function measureBoth(server: BenchServer): Promise<readonly Line[]> {
+  const urls = { checked: await server.createDatabase('checked'), unchecked: await server.createDatabase('unchecked') };
+  return measureAccess(urls, quick ? 4 : 10, quick ? 1_500 : 4_000);
 }
 
 /** The whole server: what a turn costs and adds. It has no peer here. */
