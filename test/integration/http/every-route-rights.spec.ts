@@ -86,54 +86,65 @@ async function rightsFor({ path }: Operation, token: string): Promise<ReadonlySe
   return identity.permissions;
 }
 
-test('403 exactly where the same caller reads it with 200, else the 404 of a missing id byte for byte: on every route, for every permission that is missing', async () => {
-  const before = await world.stored();
-  const findings: string[] = [];
-  const seen = { forbidden: 0, hidden: 0 };
-  for (const { who, token } of someone) {
-    for (const operation of guarded()) {
-      if ((await rightsFor(operation, token)).has(operation['x-permission'] as PermissionName)) continue;
-      const answer = await asked(operation, token, world.mine.ids);
-      const is = `${who}: ${operation.operationId}`;
-      if (!hasIds(operation) || (!isReadItself(operation) && (await mayRead(operation, token)))) {
-        seen.forbidden += 1;
-        if (answer.status !== 403 || answer.tag !== 'Forbidden' || answer.body['permission'] !== operation['x-permission'])
-          findings.push(`${is}: not 403: ${answer.status} ${answer.text}`);
-      } else {
-        seen.hidden += 1;
-        const none = await asked(operation, token, missing(world.mine.ids));
-        if (answer.status !== 404 || answer.text !== none.text || none.status !== 404)
-          findings.push(`${is}: not hidden: ${answer.status} ${answer.text}, missing: ${none.status} ${none.text}`);
-      }
+type Finding = { readonly kind: 'forbidden' | 'hidden' | 'done'; readonly fault: string | null };
+
+/** One request without the permission: what its answer is, and what is wrong with it. */
+async function refusal(operation: Operation, token: string): Promise<Finding> {
+  const permission = operation['x-permission'];
+  const answer = await asked(operation, token, world.mine.ids);
+  if (!hasIds(operation) || (!isReadItself(operation) && (await mayRead(operation, token)))) {
+    const isRight = answer.status === 403 && answer.tag === 'Forbidden' && answer.body['permission'] === permission;
+    return { kind: 'forbidden', fault: isRight ? null : `not 403: ${answer.status} ${answer.text}` };
+  }
+  const none = await asked(operation, token, missing(world.mine.ids));
+  const isHidden = answer.status === 404 && none.status === 404 && answer.text === none.text;
+  return { kind: 'hidden', fault: isHidden ? null : `not hidden: ${answer.status} ${answer.text}, missing: ${none.status} ${none.text}` };
+}
+
+/** One request with the permission, about something that the caller may have no right to. */
+async function judgement(operation: Operation, token: string): Promise<Finding> {
+  const reads = await mayRead(operation, token);
+  const answer = await asked(operation, token, world.mine.ids);
+  const is = `${answer.status} ${answer.text}`;
+  if (answer.status === 403) return { kind: 'forbidden', fault: reads ? null : `${is} tells of what the caller cannot read` };
+  if (answer.status !== 404) return { kind: 'done', fault: null };
+  if (reads) return { kind: 'hidden', fault: `${is} hides what the caller reads` };
+  const none = await asked(operation, token, missing(world.mine.ids));
+  return { kind: 'hidden', fault: answer.text === none.text ? null : `${is} is not the answer to a missing id: ${none.text}` };
+}
+
+/** Asks for each caller and operation in turn; answers what was wrong, and how often each kind was met. */
+async function sweep(people: readonly Someone[], operationsFor: (one: Someone) => Promise<readonly Operation[]>, ask: typeof refusal) {
+  const met = { forbidden: 0, hidden: 0, done: 0 };
+  const faults: string[] = [];
+  for (const one of people) {
+    for (const operation of await operationsFor(one)) {
+      const { kind, fault } = await ask(operation, one.token);
+      met[kind] += 1;
+      if (fault !== null) faults.push(`${one.who}: ${operation.operationId}: ${fault}`);
     }
   }
-  expect(findings).toEqual([]);
-  expect(seen.forbidden).toBeGreaterThan(200);
-  expect(seen.hidden).toBeGreaterThan(200);
+  return { faults, met };
+}
+
+test('403 exactly where the same caller reads it with 200, else the 404 of a missing id byte for byte: on every route, for every permission that is missing', async () => {
+  const before = await world.stored();
+  const withoutPermission = async ({ token }: Someone): Promise<Operation[]> => {
+    const rights = await Promise.all(guarded().map((operation) => rightsFor(operation, token)));
+    return guarded().filter((operation, index) => !rights[index]!.has(operation['x-permission'] as PermissionName));
+  };
+  const { faults, met } = await sweep(someone, withoutPermission, refusal);
+  expect(faults).toEqual([]);
+  expect(met.forbidden).toBeGreaterThan(200);
+  expect(met.hidden).toBeGreaterThan(200);
   expect(await world.stored()).toEqual(before);
 });
 
 test('who has the permission and no right to the thing is refused by the same rule', async () => {
-  const findings: string[] = [];
-  const seen = { forbidden: 0, hidden: 0 };
   const people = someone.filter(({ who }) => /^(member|viewer|auditor) /.test(who));
-  for (const { who, token } of people) {
-    for (const operation of guarded().filter((candidate) => hasIds(candidate) && !isReadItself(candidate) && !isStream(candidate))) {
-      const reads = await mayRead(operation, token);
-      const answer = await asked(operation, token, world.mine.ids);
-      const is = `${who}: ${operation.operationId}: ${answer.status} ${answer.text}`;
-      if (answer.status === 403) {
-        seen.forbidden += 1;
-        if (!reads) findings.push(`${is} tells of what the caller cannot read`);
-      } else if (answer.status === 404) {
-        seen.hidden += 1;
-        if (reads) findings.push(`${is} hides what the caller reads`);
-        const none = await asked(operation, token, missing(world.mine.ids));
-        if (answer.text !== none.text) findings.push(`${is} is not the answer to a missing id: ${none.text}`);
-      }
-    }
-  }
-  expect(findings).toEqual([]);
-  expect(seen.forbidden).toBeGreaterThan(10);
-  expect(seen.hidden).toBeGreaterThan(40);
+  const operations = guarded().filter((operation) => hasIds(operation) && !isReadItself(operation) && !isStream(operation));
+  const { faults, met } = await sweep(people, () => Promise.resolve(operations), judgement);
+  expect(faults).toEqual([]);
+  expect(met.forbidden).toBeGreaterThan(10);
+  expect(met.hidden).toBeGreaterThan(40);
 });
