@@ -9,7 +9,7 @@ import { bodySchemaOf, isPublic, parametersOf, type Operation } from './every-ro
 import { missingId, openEveryRoute, pathOf, send, type EveryRoute, type Ids, type Sent } from './every-route-world.js';
 
 // Some thousand requests, one after the other.
-jest.setTimeout(240_000);
+jest.setTimeout(400_000);
 
 /** Somebody of the tenant, by a credential that may less than its owner. */
 type Someone = { readonly who: string; readonly token: string };
