@@ -63,6 +63,17 @@ async function lease([id = '', ...rest]: readonly string[], program: Program): P
   program.progress(await showLease(configOrFailure(loadConfig()), id, options['released-by']));
 }
 
+/** Reads the file alone: no database, no configuration. */
+async function verifyAudit(args: readonly string[], program: Program): Promise<number> {
+  const { file } = readOptions(args, { file: { required: true, least: 1, most: 4_096 } });
+  const { verifyExport } = await import('@platform/audit/verify-export.js');
+  const report = await verifyExport(file ?? '').catch((error: unknown) => {
+    throw new StartFailure(`The file cannot be read: ${(error as { code?: string }).code ?? 'unknown'}.`);
+  });
+  program.progress(JSON.stringify(report, null, 2));
+  return report.ok ? 0 : 1;
+}
+
 /** 2 for everything that keeps it from looking: who watches exit codes must not take it for a finding. */
 async function doctor(args: readonly string[], program: Program): Promise<number> {
   try {
@@ -90,10 +101,13 @@ const help = `Usage: node dist/src/cli.js <command> [options]
       looks for work that needs a person; exits with 0 (well), 1 (something to do) or 2 (it could not look)
   lease <lease_…> [--released-by <name>]
       shows what a node holds of the outside world, and records that a person found it gone
+  verify-audit --file <export.ndjson>
+      verifies an export of an audit log without a database;
+      exits with 0 (as it was written) or 1 (changed or cut)
 
 It reads the same environment as the server: DATABASE_URL, OPENBOT_ENCRYPTION_KEYS and what README.md lists.`;
 
-const commands = new Map<string, Command>(Object.entries({ migrate, 'create-organization': createOrganization, error, doctor, lease }));
+const commands = new Map<string, Command>(Object.entries({ migrate, 'create-organization': createOrganization, error, doctor, lease, 'verify-audit': verifyAudit }));
 
 void runProgram(async (program) => {
   const [name = '', ...args] = process.argv.slice(2);

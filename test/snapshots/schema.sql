@@ -1814,6 +1814,7 @@ begin
     todos = case when p_rows ? 'todos' then decode(p_rows->'todos'->>'body', 'base64') else x.todos end,
     todos_open = case when p_rows ? 'todos' then (p_rows->'todos'->>'open')::int else x.todos_open end,
     todos_version = x.todos_version + (p_rows ? 'todos')::int where x.id = c.id;
+  if p_rows ? 'secret' then perform tell_secret_use(h, (select t.author_member_id from chat_turn t where t.id = turn), p_rows->'secret'); end if;
 end $function$
 
 owner openbot_owner;
@@ -2498,6 +2499,8 @@ begin
   if l.closed_at is not null then return case when l.released_by = p_by then 'released' else 'closed' end; end if;
   if lease_holder_lives(l.owner, l.process) then return 'held'; end if;
   update resource_lease y set state = 'closed', closed_at = clock_timestamp(), released_by = p_by where y.id = p_id;
+  insert into audit_inbox (organization_id, project_id, id, action, outcome, actor_kind, target_kind, target_id, detail)
+    select p.organization_id, p.id, gen_random_uuid(), 'lease.released', 'done', 'operator', 'lease', l.id, '{}' from project p where p.organization_id = l.organization_id and p.id = l.project_id;
   return 'released';
 end $function$
 
@@ -2762,6 +2765,18 @@ begin
   update token_bucket t set level = b.level where t.organization_id = h.organization_id and t.name = b.name;
   return r.ready_at;
 end $function$
+
+owner openbot_owner;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.tell_secret_use(h execution, p_author uuid, p jsonb)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  insert into audit_inbox (organization_id, project_id, id, action, outcome, actor_kind, service, on_behalf_of, target_kind, target_id, detail)
+  values (h.organization_id, h.project_id, (p->>'id')::uuid, 'secret.used', 'done', 'service', h.workflow, p_author, 'connection', (p->>'connection')::uuid,
+    jsonb_build_object('execution', p->'execution', 'revision', p->'revision'))
+$function$
 
 owner openbot_owner;
 grant execute to openbot_worker;

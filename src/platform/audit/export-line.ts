@@ -22,19 +22,22 @@ export const toExportHead = (organizationId: string, projectId: string | null, {
   head: hash,
 });
 
+/** `chain`: the public id of the project or organization whose chain it is of. */
+export type ReadLine = { readonly chain: string } & (
+  { readonly kind: 'entry'; readonly entry: AuditEntry; readonly previous: string } | { readonly kind: 'head'; readonly head: ChainHead }
+);
+
 /** What a line of a file says it is; null: it is no line of an export. Whether it is true, its hash tells. */
-export function readExportLine(text: string): { readonly entry: AuditEntry; readonly previous: string } | { readonly head: ChainHead; readonly chain: string } | null {
+export function readExportLine(text: string): ReadLine | null {
   try {
     const line = JSON.parse(text) as ExportLine | ExportHead;
-    if ('head' in line) return { head: { length: line.length, hash: line.head }, chain: chainOf(line) };
-    return { entry: toEntry(line), previous: line.previous };
+    const chain = line.project ?? line.organization;
+    if ('head' in line) return { kind: 'head', chain, head: { length: line.length, hash: line.head } };
+    return { kind: 'entry', chain, entry: toEntry(line), previous: line.previous };
   } catch {
     return null;
   }
 }
-
-/** One chain of an installation. */
-export const chainOf = ({ organization, project }: Pick<ExportHead, 'organization' | 'project'>): string => project ?? organization;
 
 function toEntry({ organization, actor, target, ...line }: ExportLine): AuditEntry {
   const credential = named(actor.credential);

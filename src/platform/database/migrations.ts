@@ -24,6 +24,7 @@ import { Bots1764500000400 } from '@migrations/1764500000400-bots.js';
 import { Chats1764500000500 } from '@migrations/1764500000500-chats.js';
 import { Feed1764500000600 } from '@migrations/1764500000600-feed.js';
 import { Audit1764500000700 } from '@migrations/1764500000700-audit.js';
+import { AuditedWork1764500000705 } from '@migrations/1764500000705-audited-work.js';
 import { RateLimits1764500000740 } from '@migrations/1764500000740-rate-limits.js';
 
 /** Every migration, in the order of its timestamp. A list and not a folder, so that a build holds what it was tested with. */
@@ -53,5 +54,6 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   Chats1764500000500,
   Feed1764500000600,
   Audit1764500000700,
+  AuditedWork1764500000705,
   RateLimits1764500000740,
 ];

@@ -100,7 +100,7 @@ export const auditActions = {
     target: 'execution',
     detail: { step: 'count', attempt: 'count', decision: 'name' },
   },
-  'lease.released': { meaning: 'An operator found that a held thing is gone', chain: 'project', target: 'lease', detail: { execution: 'id' } },
+  'lease.released': { meaning: 'An operator found that a held thing is gone', chain: 'project', target: 'lease', detail: {} },
 } as const satisfies Readonly<Record<`${string}.${string}`, AuditActionRule>>;
 
 export type AuditAction = keyof typeof auditActions;

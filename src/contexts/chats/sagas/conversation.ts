@@ -14,6 +14,7 @@ import { readUnreadInputs, type UnreadInput } from '../queries/inputs.js';
 import { openContent, originOf, readHistory, sealContent } from '../queries/items.js';
 import { openTodoList, sealTodoList, type TodoList } from '../queries/todos.js';
 import { turnColumns, type TurnRow } from '../queries/turns.js';
+import type { SecretUse } from './secret-use.js';
 import { chatOf, type TurnCursor } from './turn-cursor.js';
 
 export type Entry = { readonly turnId: string; readonly step: number; readonly content: ItemContent };
@@ -94,12 +95,14 @@ export type ConversationChange = {
   readonly todos?: TodoList;
   readonly steps?: number;
   readonly usage?: TokenUsage | null;
+  /** A stored key that the turn is about to use. */
+  readonly secret?: SecretUse | null;
 };
 export type Recorded = { readonly rows: FeatureRows; readonly events: readonly ExecutionEventBody[] };
 
 /** Notes a change in the conversation, and puts it into the form of the one commit that stores it, with the events that tell of it. */
 export function record(talk: Conversation, key: OrganizationKey, change: ConversationChange): Recorded {
-  const { step, inputs = [], todos } = change;
+  const { step, inputs = [], todos, secret } = change;
   const before = talk.itemCount;
   const items = change.items.map((item, index) => ({ ...item, id: uuidv7(), seq: before + index + 1 }));
   talk.itemCount += items.length;
@@ -123,6 +126,7 @@ export function record(talk: Conversation, key: OrganizationKey, change: Convers
       ...(input ? { input } : {}),
       ...(notice ? { notice: notice.kind, ref: notice.ref } : {}),
     })),
+    ...(secret ? { secret } : {}),
     ...(inputs.length > 0 ? { inputs: inputs.map(({ id }) => id) } : {}),
     ...(todos ? { todos: { body: sealTodoList(key, talk.chatId, todos)?.toString('base64') ?? null, open: openTodos(todos.items).length } } : {}),
   };

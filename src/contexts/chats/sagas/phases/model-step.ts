@@ -16,6 +16,7 @@ import { Sealer } from '@platform/secrets/sealer.js';
 import { openTurn } from '../agent.js';
 import { itemsOf, record, type Conversation } from '../conversation.js';
 import { askModel, categoryOfModel, requestOf } from '../model-call.js';
+import { untoldSecretUse } from '../secret-use.js';
 import { progressOf, type TurnCursor } from '../turn-cursor.js';
 import { recordFailure } from '../turn-failure.js';
 
@@ -72,9 +73,10 @@ export class ModelStepHandler implements ICommandHandler<ModelStep> {
     if (!model.ok) return this.giveUp(run, 'model_not_available', new Error(`the model of the turn is gone: ${model.failure.reason}`));
 
     const step = progressOf(cursor).stepsTaken + 1;
-    if (talk.unread.length > 0) {
+    const secret = untoldSecretUse(run, model.value);
+    if (talk.unread.length > 0 || secret) {
       const steers = talk.unread;
-      const { rows, events } = record(talk, key, { step, items: itemsOf(steers), inputs: steers });
+      const { rows, events } = record(talk, key, { step, items: itemsOf(steers), inputs: steers, secret });
       run.emit(...events);
       await run.commit(cursor, rows);
     }
