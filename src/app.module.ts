@@ -7,7 +7,7 @@ import { ExecutionsModule } from '@contexts/executions/executions.module.js';
 import { FeedModule } from '@contexts/feed/feed.module.js';
 import { MaintenanceWorkerModule } from '@contexts/maintenance/maintenance.module.js';
 import { ModelsModule } from '@contexts/models/models.module.js';
-import { OrganizationsModule } from '@contexts/organizations/organizations.module.js';
+import { OrganizationsModule, OrganizationsWorkerModule } from '@contexts/organizations/organizations.module.js';
 import { SignInModule } from '@contexts/sign-in/sign-in.module.js';
 import { ConfigModule } from '@platform/config/config.module.js';
 import { DatabaseModule } from '@platform/database/database.module.js';
@@ -53,7 +53,7 @@ export class AppModule {
         ChatsModule,
         FeedModule,
         AuditModule,
-        ...(config.roles.worker ? [EngineModule, AuditWorkerModule, ChatsWorkerModule, MaintenanceWorkerModule] : []),
+        ...(config.roles.worker ? [EngineModule, AuditWorkerModule, ChatsWorkerModule, OrganizationsWorkerModule, MaintenanceWorkerModule] : []),
       ],
     };
   }

@@ -21,6 +21,7 @@ describe('the schema of the database', () => {
   test.each([
     ['a column', 'alter table bot add planted int'],
     ['a default', `alter table bot alter created_at set default '2026-01-01'`],
+    ['what a column refers to', `comment on column bot.id is 'planted'`],
     ['an index', 'create index planted on bot (created_at)'],
     ['a constraint', 'alter table bot add constraint planted check (true)'],
     ['a policy', 'create policy planted on bot using (true)'],

@@ -39,25 +39,25 @@ sequence product_event_inbox_id_seq as bigint increment 1 start 1 owner openbot_
 sequence schema_migration_id_seq as integer increment 1 start 1 owner openbot_owner;
 
 table audit_entry owner openbot_owner row security forced
-  organization_id uuid not null
-  project_id uuid
-  chain_id uuid not null generated always as (COALESCE(project_id, organization_id))
-  id uuid not null
-  at timestamp with time zone not null default date_trunc('milliseconds'::text, clock_timestamp())
-  action text not null
-  outcome text not null
-  actor_kind text not null
-  member_id uuid
-  credential_kind text
-  credential_id uuid
-  on_behalf_of uuid
-  service text
-  target_kind text
-  target_id uuid
-  address text
-  detail jsonb not null default '{}'::jsonb
-  sequence bigint not null
-  hash bytea not null
+  organization_id uuid not null comment NULL
+  project_id uuid comment NULL
+  chain_id uuid not null generated always as (COALESCE(project_id, organization_id)) comment NULL
+  id uuid not null comment NULL
+  at timestamp with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()) comment NULL
+  action text not null comment NULL
+  outcome text not null comment NULL
+  actor_kind text not null comment NULL
+  member_id uuid comment NULL
+  credential_kind text comment NULL
+  credential_id uuid comment NULL
+  on_behalf_of uuid comment NULL
+  service text comment NULL
+  target_kind text comment NULL
+  target_id uuid comment NULL
+  address text comment NULL
+  detail jsonb not null default '{}'::jsonb comment NULL
+  sequence bigint not null comment NULL
+  hash bytea not null comment NULL
 constraint audit_entry_actor_is_whole CHECK (
 CASE actor_kind
     WHEN 'member'::text THEN member_id IS NOT NULL AND service IS NULL
@@ -90,11 +90,11 @@ grant select to openbot_app;
 grant delete, insert, select to openbot_engine;
 
 table audit_head owner openbot_owner row security forced with (fillfactor=70)
-  organization_id uuid not null
-  project_id uuid
-  chain_id uuid not null generated always as (COALESCE(project_id, organization_id))
-  length bigint not null default 0
-  hash bytea not null default decode(repeat('00'::text, 32), 'hex'::text)
+  organization_id uuid not null comment NULL
+  project_id uuid comment NULL
+  chain_id uuid not null generated always as (COALESCE(project_id, organization_id)) comment NULL
+  length bigint not null default 0 comment NULL
+  hash bytea not null default decode(repeat('00'::text, 32), 'hex'::text) comment NULL
 constraint audit_head_counts CHECK (length >= 0)
 constraint audit_head_hash_is_sha256 CHECK (octet_length(hash) = 32)
 constraint audit_head_is_in_project FOREIGN KEY (organization_id, project_id) REFERENCES project(organization_id, id)
@@ -109,24 +109,24 @@ grant select to openbot_app;
 grant delete, insert, select, update to openbot_engine;
 
 table audit_inbox owner openbot_owner row security forced with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000)
-  number bigint not null generated always as identity
-  organization_id uuid not null
-  project_id uuid
-  chain_id uuid generated always as (COALESCE(project_id, organization_id))
-  id uuid not null
-  at timestamp with time zone not null default date_trunc('milliseconds'::text, clock_timestamp())
-  action text not null
-  outcome text not null
-  actor_kind text not null
-  member_id uuid
-  credential_kind text
-  credential_id uuid
-  on_behalf_of uuid
-  service text
-  target_kind text
-  target_id uuid
-  address text
-  detail jsonb not null default '{}'::jsonb
+  number bigint not null generated always as identity comment NULL
+  organization_id uuid not null comment NULL
+  project_id uuid comment NULL
+  chain_id uuid generated always as (COALESCE(project_id, organization_id)) comment NULL
+  id uuid not null comment NULL
+  at timestamp with time zone not null default date_trunc('milliseconds'::text, clock_timestamp()) comment NULL
+  action text not null comment NULL
+  outcome text not null comment NULL
+  actor_kind text not null comment NULL
+  member_id uuid comment NULL
+  credential_kind text comment NULL
+  credential_id uuid comment NULL
+  on_behalf_of uuid comment NULL
+  service text comment NULL
+  target_kind text comment NULL
+  target_id uuid comment NULL
+  address text comment NULL
+  detail jsonb not null default '{}'::jsonb comment NULL
 constraint audit_inbox_actor_is_whole CHECK (
 CASE actor_kind
     WHEN 'member'::text THEN member_id IS NOT NULL AND service IS NULL
@@ -154,19 +154,19 @@ grant insert, select to openbot_app;
 grant delete, insert, select to openbot_engine;
 
 table bot owner openbot_owner row security forced
-  organization_id uuid not null
-  project_id uuid not null
-  id uuid not null
-  owner_id uuid not null
-  name text not null
-  instructions bytea
-  model jsonb
-  model_follows_environment boolean not null default false
-  max_steps integer not null
-  revision integer not null default 1
-  created_at timestamp with time zone not null default clock_timestamp()
-  updated_at timestamp with time zone not null default clock_timestamp()
-  deleted_at timestamp with time zone
+  organization_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  id uuid not null comment NULL
+  owner_id uuid not null comment NULL
+  name text not null comment NULL
+  instructions bytea comment NULL
+  model jsonb comment NULL
+  model_follows_environment boolean not null default false comment NULL
+  max_steps integer not null comment NULL
+  revision integer not null default 1 comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  updated_at timestamp with time zone not null default clock_timestamp() comment NULL
+  deleted_at timestamp with time zone comment NULL
 constraint bot_belongs_to_project FOREIGN KEY (organization_id, project_id) REFERENCES project(organization_id, id)
 constraint bot_deleted_has_no_instructions CHECK (deleted_at IS NULL OR instructions IS NULL)
 constraint bot_has_owner FOREIGN KEY (organization_id, owner_id) REFERENCES member(organization_id, id)
@@ -182,12 +182,12 @@ policy bot_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table bot_grant owner openbot_owner row security forced
-  organization_id uuid not null
-  project_id uuid not null
-  bot_id uuid not null
-  member_id uuid not null
-  rights text[] not null
-  created_at timestamp with time zone not null default clock_timestamp()
+  organization_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  bot_id uuid not null comment NULL
+  member_id uuid not null comment NULL
+  rights text[] not null comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
 constraint bot_grant_is_for_member FOREIGN KEY (organization_id, member_id) REFERENCES member(organization_id, id)
 constraint bot_grant_is_one_each PRIMARY KEY (organization_id, project_id, bot_id, member_id)
 constraint bot_grant_opens_bot FOREIGN KEY (organization_id, project_id, bot_id) REFERENCES bot(organization_id, project_id, id) ON DELETE CASCADE
@@ -199,10 +199,10 @@ policy bot_grant_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table call_limit owner openbot_owner row security forced with (fillfactor=50)
-  organization_id uuid not null
-  name text not null
-  size integer not null
-  next_number bigint not null default 1
+  organization_id uuid not null comment NULL
+  name text not null comment NULL
+  size integer not null comment NULL
+  next_number bigint not null default 1 comment NULL
 constraint call_limit_lets_some_through CHECK (size > 0)
 constraint call_limit_pkey PRIMARY KEY (organization_id, name)
 policy call_limit_engine permissive for all to openbot_engine
@@ -215,24 +215,24 @@ grant delete, insert, select, update to openbot_app;
 grant select, update to openbot_engine;
 
 table chat owner openbot_owner row security forced with (fillfactor=70)
-  id uuid not null
-  organization_id uuid not null
-  project_id uuid not null
-  kind text not null
-  bot_id uuid not null
-  owner_id uuid not null
-  revision integer not null default 0
-  item_count integer not null default 0
-  input_count integer not null default 0
-  turn_count integer not null default 0
-  running_turn_id uuid
-  mode text not null default 'build'::text
-  model jsonb
-  todos bytea
-  todos_open integer not null default 0
-  todos_version integer not null default 0
-  created_at timestamp with time zone not null default clock_timestamp()
-  deleted_at timestamp with time zone
+  id uuid not null comment NULL
+  organization_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  kind text not null comment NULL
+  bot_id uuid not null comment NULL
+  owner_id uuid not null comment NULL
+  revision integer not null default 0 comment NULL
+  item_count integer not null default 0 comment NULL
+  input_count integer not null default 0 comment NULL
+  turn_count integer not null default 0 comment NULL
+  running_turn_id uuid comment NULL
+  mode text not null default 'build'::text comment NULL
+  model jsonb comment NULL
+  todos bytea comment NULL
+  todos_open integer not null default 0 comment NULL
+  todos_version integer not null default 0 comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  deleted_at timestamp with time zone comment NULL
 constraint chat_belongs_to_tenant UNIQUE (organization_id, project_id, id)
 constraint chat_deleted_is_still CHECK (deleted_at IS NULL OR running_turn_id IS NULL)
 constraint chat_has_owner FOREIGN KEY (organization_id, owner_id) REFERENCES member(organization_id, id)
@@ -253,17 +253,17 @@ grant delete, insert, select, update to openbot_app;
 grant select, update to openbot_engine;
 
 table chat_input owner openbot_owner row security forced
-  id uuid not null
-  organization_id uuid not null
-  project_id uuid not null
-  chat_id uuid not null
-  number integer not null
-  turn_id uuid not null
-  queue boolean not null
-  body bytea not null
-  taken_step integer
-  taken_at timestamp with time zone
-  created_at timestamp with time zone not null default clock_timestamp()
+  id uuid not null comment NULL
+  organization_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  chat_id uuid not null comment NULL
+  number integer not null comment NULL
+  turn_id uuid not null comment NULL
+  queue boolean not null comment NULL
+  body bytea not null comment NULL
+  taken_step integer comment NULL
+  taken_at timestamp with time zone comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
 constraint chat_input_belongs_to_chat FOREIGN KEY (organization_id, project_id, chat_id) REFERENCES chat(organization_id, project_id, id)
 constraint chat_input_is_named_by_id PRIMARY KEY (id)
 constraint chat_input_is_numbered UNIQUE (chat_id, number)
@@ -275,18 +275,18 @@ policy chat_input_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table chat_item owner openbot_owner row security forced
-  chat_id uuid not null
-  seq integer not null
-  id uuid not null
-  organization_id uuid not null
-  project_id uuid not null
-  turn_id uuid not null
-  step integer not null
-  input_id uuid
-  content bytea not null
-  notice_kind text
-  notice_ref text
-  created_at timestamp with time zone not null default clock_timestamp()
+  chat_id uuid not null comment NULL
+  seq integer not null comment NULL
+  id uuid not null comment NULL
+  organization_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  turn_id uuid not null comment NULL
+  step integer not null comment NULL
+  input_id uuid comment NULL
+  content bytea not null comment NULL
+  notice_kind text comment NULL
+  notice_ref text comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
 constraint chat_item_belongs_to_chat FOREIGN KEY (organization_id, project_id, chat_id) REFERENCES chat(organization_id, project_id, id)
 constraint chat_item_has_place PRIMARY KEY (chat_id, seq)
 constraint chat_item_is_named_by_id UNIQUE (id)
@@ -297,33 +297,33 @@ policy chat_item_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table chat_turn owner openbot_owner row security forced with (fillfactor=70)
-  id uuid not null
-  organization_id uuid not null
-  project_id uuid not null
-  chat_id uuid not null
-  number integer
-  execution_id uuid not null
-  author_member_id uuid not null
-  author_token_id uuid not null
-  state text not null default 'queued'::text
-  settings jsonb not null
-  steps integer not null default 0
-  usage jsonb
-  first_seq integer not null default 0
-  item_count integer not null default 0
-  interrupt_ids uuid[] not null default '{}'::uuid[]
-  failure_category text
-  error_id uuid
-  created_at timestamp with time zone not null default clock_timestamp()
-  started_at timestamp with time zone
-  completed_at timestamp with time zone
+  id uuid not null comment NULL
+  organization_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  chat_id uuid not null comment NULL
+  number integer comment NULL
+  execution_id uuid not null comment NULL
+  author_member_id uuid not null comment NULL
+  author_token_id uuid not null comment NULL
+  state text not null default 'queued'::text comment NULL
+  settings jsonb not null comment NULL
+  steps integer not null default 0 comment NULL
+  usage jsonb comment NULL
+  first_seq integer not null default 0 comment NULL
+  item_count integer not null default 0 comment NULL
+  interrupt_ids uuid[] not null default '{}'::uuid[] comment NULL
+  failure_category text comment NULL
+  error_id uuid comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  started_at timestamp with time zone comment NULL
+  completed_at timestamp with time zone comment NULL
 constraint chat_turn_belongs_to_chat FOREIGN KEY (organization_id, project_id, chat_id) REFERENCES chat(organization_id, project_id, id)
 constraint chat_turn_end_is_marked CHECK ((completed_at IS NOT NULL) = (state = ANY (ARRAY['completed'::text, 'failed'::text, 'interrupted'::text])))
 constraint chat_turn_failure_is_whole CHECK ((failure_category IS NULL) = (error_id IS NULL))
 constraint chat_turn_is_named_by_id PRIMARY KEY (id)
 constraint chat_turn_state_is_known CHECK (state = ANY (ARRAY['queued'::text, 'running'::text, 'completed'::text, 'failed'::text, 'interrupted'::text]))
 constraint chat_turn_that_ran_is_numbered CHECK (state = 'queued'::text OR number IS NOT NULL)
-UNIQUE INDEX chat_turn_is_numbered ON public.chat_turn USING btree (chat_id, number) WHERE (number IS NOT NULL)
+UNIQUE INDEX chat_turn_is_numbered ON public.chat_turn USING btree (chat_id, number)
 INDEX chat_turn_waits ON public.chat_turn USING btree (chat_id) WHERE (state = 'queued'::text)
 policy chat_turn_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
@@ -331,24 +331,24 @@ policy chat_turn_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table credential owner openbot_owner row security forced
-  organization_id uuid not null
-  id uuid not null
-  kind text not null
-  member_id uuid
-  created_by uuid not null
-  name text not null
-  scopes text[]
-  projects uuid[]
-  prefix text not null
-  hash bytea not null
-  old_prefix text
-  old_hash bytea
-  old_until timestamp with time zone
-  created_at timestamp with time zone not null default clock_timestamp()
-  rotated_at timestamp with time zone
-  expires_at timestamp with time zone
-  last_used_at timestamp with time zone
-  revoked_at timestamp with time zone
+  organization_id uuid not null comment NULL
+  id uuid not null comment NULL
+  kind text not null comment NULL
+  member_id uuid comment NULL
+  created_by uuid not null comment NULL
+  name text not null comment NULL
+  scopes text[] comment NULL
+  projects uuid[] comment NULL
+  prefix text not null comment NULL
+  hash bytea not null comment NULL
+  old_prefix text comment NULL
+  old_hash bytea comment NULL
+  old_until timestamp with time zone comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  rotated_at timestamp with time zone comment NULL
+  expires_at timestamp with time zone comment NULL
+  last_used_at timestamp with time zone comment NULL
+  revoked_at timestamp with time zone comment NULL
 constraint credential_belongs_to_member FOREIGN KEY (organization_id, member_id) REFERENCES member(organization_id, id)
 constraint credential_has_its_maker FOREIGN KEY (organization_id, created_by) REFERENCES member(organization_id, id)
 constraint credential_has_its_member CHECK ((member_id IS NULL) = (kind = 'api_key'::text))
@@ -367,13 +367,13 @@ policy credential_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table error_record owner openbot_owner row security forced
-  id uuid not null
-  organization_id uuid
-  project_id uuid
-  execution_id uuid
-  category text not null
-  cause bytea not null
-  created_at timestamp with time zone not null default clock_timestamp()
+  id uuid not null comment NULL
+  organization_id uuid comment NULL
+  project_id uuid comment NULL
+  execution_id uuid comment NULL
+  category text not null comment NULL
+  cause bytea not null comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
 constraint error_record_pkey PRIMARY KEY (id)
 policy error_record_engine permissive for select to openbot_engine
   using true
@@ -381,51 +381,54 @@ policy error_record_engine permissive for select to openbot_engine
 policy error_record_platform permissive for insert to openbot_app
   using 
   with check ((organization_id IS NULL) AND (tenant_organization() IS NULL))
+policy error_record_purge permissive for delete to openbot_engine
+  using true
+  with check 
 policy error_record_tenant permissive for all to openbot_app
   using (organization_id = tenant_organization())
   with check (organization_id = tenant_organization())
 grant insert, select to openbot_app;
-grant select to openbot_engine;
+grant delete, select to openbot_engine;
 
 table execution owner openbot_owner row security forced with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.02, fillfactor=70)
-  id uuid not null
-  organization_id uuid not null
-  project_id uuid not null
-  workflow text not null
-  workflow_version integer not null
-  subject_id uuid
-  identity_id uuid
-  parent_id uuid
-  attached boolean not null default false
-  open_children integer not null default 0
-  state text not null default 'queued'::text
-  cursor jsonb not null default '{}'::jsonb
-  generation integer not null default 0
-  owner text
-  epoch bigint
-  claim_id uuid
-  last_claim_id uuid
-  commit_number integer not null default 0
-  signal_count integer not null default 0
-  sequence integer not null default 0
-  cancel_number integer not null default 0
-  runnable_at timestamp with time zone
-  wait_until timestamp with time zone
-  stalls integer not null default 0
-  deadline timestamp with time zone
-  budget_ms bigint
-  ran_ms bigint not null default 0
-  ran_from bigint
-  expired_at timestamp with time zone
-  ending text
-  failure_category text
-  error_id uuid
-  trace text
-  created_at timestamp with time zone not null default clock_timestamp()
-  started_at timestamp with time zone
-  ended_at timestamp with time zone
-  member_id uuid
-  service text
+  id uuid not null comment NULL
+  organization_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  workflow text not null comment NULL
+  workflow_version integer not null comment NULL
+  subject_id uuid comment NULL
+  identity_id uuid comment NULL
+  parent_id uuid comment NULL
+  attached boolean not null default false comment NULL
+  open_children integer not null default 0 comment NULL
+  state text not null default 'queued'::text comment NULL
+  cursor jsonb not null default '{}'::jsonb comment NULL
+  generation integer not null default 0 comment NULL
+  owner text comment NULL
+  epoch bigint comment NULL
+  claim_id uuid comment NULL
+  last_claim_id uuid comment NULL
+  commit_number integer not null default 0 comment NULL
+  signal_count integer not null default 0 comment NULL
+  sequence integer not null default 0 comment NULL
+  cancel_number integer not null default 0 comment NULL
+  runnable_at timestamp with time zone comment NULL
+  wait_until timestamp with time zone comment NULL
+  stalls integer not null default 0 comment NULL
+  deadline timestamp with time zone comment NULL
+  budget_ms bigint comment NULL
+  ran_ms bigint not null default 0 comment NULL
+  ran_from bigint comment NULL
+  expired_at timestamp with time zone comment NULL
+  ending text comment NULL
+  failure_category text comment NULL
+  error_id uuid comment NULL
+  trace text comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  started_at timestamp with time zone comment NULL
+  ended_at timestamp with time zone comment NULL
+  member_id uuid comment NULL
+  service text comment NULL
 constraint execution_end_is_free CHECK (ended_at IS NULL OR owner IS NULL AND runnable_at IS NULL)
 constraint execution_end_is_marked CHECK ((ended_at IS NOT NULL) = (state = ANY ('{completed,failed,cancelled,interrupted}'::text[])))
 constraint execution_failure_is_whole CHECK (failure_category IS NULL OR ending IS NOT NULL OR (state = ANY ('{failed,cancelled,interrupted}'::text[])))
@@ -456,34 +459,34 @@ grant delete, insert, select, update to openbot_app;
 grant select, update to openbot_engine;
 
 table execution_call owner openbot_owner row security forced with (fillfactor=80)
-  execution_id uuid not null
+  execution_id uuid not null comment NULL
     grant select to openbot_engine
-  step integer not null
+  step integer not null comment NULL
     grant select to openbot_engine
-  name text not null
+  name text not null comment NULL
     grant select to openbot_engine
-  attempt integer not null
+  attempt integer not null comment NULL
     grant select to openbot_engine
-  organization_id uuid not null
-  project_id uuid not null
-  generation integer not null
-  kind text not null
-  safety text not null
-  provider_key text not null
-  state text not null
+  organization_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  generation integer not null comment NULL
+  kind text not null comment NULL
+  safety text not null comment NULL
+  provider_key text not null comment NULL
+  state text not null comment NULL
     grant select to openbot_engine
-  late boolean not null default false
-  on_unknown text
-  limited boolean not null default false
-  decided text
+  late boolean not null default false comment NULL
+  on_unknown text comment NULL
+  limited boolean not null default false comment NULL
+  decided text comment NULL
     grant select to openbot_engine
-  input bytea
-  result bytea
-  failure_category text
-  error_id uuid
-  created_at timestamp with time zone not null default clock_timestamp()
+  input bytea comment NULL
+  result bytea comment NULL
+  failure_category text comment NULL
+  error_id uuid comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
     grant select to openbot_engine
-  ended_at timestamp with time zone
+  ended_at timestamp with time zone comment NULL
 constraint execution_call_decision_known CHECK (decided = ANY ('{stop,retry,result}'::text[]))
 constraint execution_call_pkey PRIMARY KEY (execution_id, step, name, attempt)
 constraint execution_call_policy_known CHECK (on_unknown = ANY ('{stop,retry}'::text[]))
@@ -501,12 +504,13 @@ policy execution_call_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table execution_command owner openbot_owner row security forced
-  scope_id uuid not null
-  key_hmac bytea not null
-  input_hmac bytea not null
-  organization_id uuid not null
-  receipt jsonb
-  created_at timestamp with time zone not null default clock_timestamp()
+  scope_id uuid not null comment NULL
+  key_hmac bytea not null comment NULL
+  input_hmac bytea not null comment NULL
+  organization_id uuid not null comment NULL
+  receipt jsonb comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  project_id uuid default tenant_project() comment NULL
 constraint execution_command_pkey PRIMARY KEY (scope_id, key_hmac)
 policy execution_command_platform restrictive for all to openbot_app
   using ((organization_id <> '00000000-0000-0000-0000-000000000000'::uuid) OR pg_has_role('openbot_worker'::name, 'usage'::text))
@@ -517,21 +521,21 @@ policy execution_command_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table execution_event owner openbot_owner row security forced
-  execution_id uuid not null
+  execution_id uuid not null comment NULL
     grant select to openbot_engine
-  sequence integer not null
+  sequence integer not null comment NULL
     grant select to openbot_engine
-  organization_id uuid not null
-  project_id uuid not null
-  claim_id uuid
-  commit_number integer
-  position integer
-  type text not null
-  step integer
-  attempt integer
-  state text
-  body bytea
-  created_at timestamp with time zone not null default clock_timestamp()
+  organization_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  claim_id uuid comment NULL
+  commit_number integer comment NULL
+  position integer comment NULL
+  type text not null comment NULL
+  step integer comment NULL
+  attempt integer comment NULL
+  state text comment NULL
+  body bytea comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
     grant select to openbot_engine
 constraint execution_event_pkey PRIMARY KEY (execution_id, sequence)
 policy execution_event_doctor permissive for select to openbot_engine
@@ -546,17 +550,17 @@ policy execution_event_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table execution_note owner openbot_owner row security forced
-  execution_id uuid not null
-  hook text not null
-  at text not null
-  step integer not null
-  name text not null
-  attempt integer not null
-  organization_id uuid not null
-  project_id uuid not null
-  commit_number integer not null
-  body bytea not null
-  created_at timestamp with time zone not null default clock_timestamp()
+  execution_id uuid not null comment NULL
+  hook text not null comment NULL
+  at text not null comment NULL
+  step integer not null comment NULL
+  name text not null comment NULL
+  attempt integer not null comment NULL
+  organization_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  commit_number integer not null comment NULL
+  body bytea not null comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
 constraint execution_note_pkey PRIMARY KEY (execution_id, hook, at, step, name, attempt)
 constraint execution_note_step_known CHECK (at = ANY ('{before-call,after-call,phase-saved,ended}'::text[]))
 policy execution_note_platform restrictive for all to openbot_app
@@ -568,16 +572,16 @@ policy execution_note_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table execution_signal owner openbot_owner row security forced
-  execution_id uuid not null
+  execution_id uuid not null comment NULL
     grant select to openbot_engine
-  name text not null
-  number integer not null
-  organization_id uuid not null
-  project_id uuid not null
-  body bytea
-  consumed integer
+  name text not null comment NULL
+  number integer not null comment NULL
+  organization_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  body bytea comment NULL
+  consumed integer comment NULL
     grant select to openbot_engine
-  created_at timestamp with time zone not null default clock_timestamp()
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
     grant select to openbot_engine
 constraint execution_signal_pkey PRIMARY KEY (execution_id, name, number)
 INDEX execution_signal_open ON public.execution_signal USING btree (execution_id) WHERE (consumed IS NULL)
@@ -593,9 +597,9 @@ policy execution_signal_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table feed_position owner openbot_owner row security forced with (fillfactor=70)
-  organization_id uuid not null
-  project_id uuid not null
-  position bigint not null default 0
+  organization_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  position bigint not null default 0 comment NULL
 constraint feed_position_counts CHECK ("position" >= 0)
 constraint feed_position_is_one_each PRIMARY KEY (organization_id, project_id)
 policy feed_position_engine permissive for all to openbot_engine
@@ -605,12 +609,12 @@ policy feed_position_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
 grant select to openbot_app;
-grant insert, select, update to openbot_engine;
+grant delete, insert, select, update to openbot_engine;
 
 table identity_revocation owner openbot_owner row security forced
-  organization_id uuid not null
-  identity_id uuid not null
-  since timestamp with time zone not null default clock_timestamp()
+  organization_id uuid not null comment NULL
+  identity_id uuid not null comment 'references sealed_record (id)'
+  since timestamp with time zone not null default clock_timestamp() comment NULL
 constraint identity_revocation_pkey PRIMARY KEY (organization_id, identity_id)
 policy identity_revocation_tenant permissive for all to openbot_app
   using (organization_id = tenant_organization())
@@ -618,25 +622,25 @@ policy identity_revocation_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table master_key_check owner openbot_owner
-  master_key_id text not null
-  value bytea not null
-  created_at timestamp with time zone not null default clock_timestamp()
+  master_key_id text not null comment NULL
+  value bytea not null comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
 constraint master_key_check_is_a_mac CHECK (octet_length(value) = 32)
 constraint master_key_check_is_named PRIMARY KEY (master_key_id);
 
 table member owner openbot_owner row security forced
-  organization_id uuid not null
-  id uuid not null
-  kind text not null default 'person'::text
-  name text not null
-  email text
-  role text
-  key_id uuid
-  key_project_id uuid
-  suspended_at timestamp with time zone
-  removed_at timestamp with time zone
-  revision integer not null default 1
-  created_at timestamp with time zone not null default clock_timestamp()
+  organization_id uuid not null comment NULL
+  id uuid not null comment NULL
+  kind text not null default 'person'::text comment NULL
+  name text not null comment NULL
+  email text comment NULL
+  role text comment NULL
+  key_id uuid comment NULL
+  key_project_id uuid comment NULL
+  suspended_at timestamp with time zone comment NULL
+  removed_at timestamp with time zone comment NULL
+  revision integer not null default 1 comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
 constraint member_belongs_to_organization FOREIGN KEY (organization_id) REFERENCES organization(id)
 constraint member_email_is_short CHECK (char_length(email) >= 3 AND char_length(email) <= 254)
 constraint member_has_a_role_or_is_a_mirror CHECK ((role IS NULL) = (kind = 'api_key'::text))
@@ -661,10 +665,10 @@ policy member_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table member_setting owner openbot_owner row security forced
-  organization_id uuid not null
-  member_id uuid not null
-  version integer not null default 0
-  default_bot_id uuid
+  organization_id uuid not null comment NULL
+  member_id uuid not null comment NULL
+  version integer not null default 0 comment NULL
+  default_bot_id uuid comment NULL
 constraint member_setting_belongs_to_member FOREIGN KEY (organization_id, member_id) REFERENCES member(organization_id, id)
 constraint member_setting_is_one_each PRIMARY KEY (organization_id, member_id)
 constraint member_setting_version_counts CHECK (version >= 0)
@@ -674,18 +678,18 @@ policy member_setting_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table model_connection owner openbot_owner row security forced
-  organization_id uuid not null
-  id uuid not null
-  kind text not null
-  name text not null
-  base_url text
-  api text
-  sealed_key bytea
-  models jsonb not null
-  revision integer not null default 1
-  created_at timestamp with time zone not null default clock_timestamp()
-  updated_at timestamp with time zone not null default clock_timestamp()
-  deleted_at timestamp with time zone
+  organization_id uuid not null comment NULL
+  id uuid not null comment NULL
+  kind text not null comment NULL
+  name text not null comment NULL
+  base_url text comment NULL
+  api text comment NULL
+  sealed_key bytea comment NULL
+  models jsonb not null comment NULL
+  revision integer not null default 1 comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  updated_at timestamp with time zone not null default clock_timestamp() comment NULL
+  deleted_at timestamp with time zone comment NULL
 constraint model_connection_api_is_known CHECK (api = ANY (ARRAY['responses'::text, 'chat'::text]))
 constraint model_connection_base_url_is_short CHECK (char_length(base_url) >= 1 AND char_length(base_url) <= 2000)
 constraint model_connection_belongs_to_organization FOREIGN KEY (organization_id) REFERENCES organization(id)
@@ -705,24 +709,24 @@ policy model_connection_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table node owner openbot_owner
-  name text not null
-  epoch bigint not null
-  beat bigint not null default 0
-  draining boolean not null default false
-  seen_at timestamp with time zone not null default clock_timestamp()
-  last_epoch_seen_at timestamp with time zone
-  knows text[] not null default '{}'::text[]
-  process uuid
-  started_at timestamp with time zone not null default clock_timestamp()
+  name text not null comment NULL
+  epoch bigint not null comment NULL
+  beat bigint not null default 0 comment NULL
+  draining boolean not null default false comment NULL
+  seen_at timestamp with time zone not null default clock_timestamp() comment NULL
+  last_epoch_seen_at timestamp with time zone comment NULL
+  knows text[] not null default '{}'::text[] comment NULL
+  process uuid comment NULL
+  started_at timestamp with time zone not null default clock_timestamp() comment NULL
 constraint node_pkey PRIMARY KEY (name)
 grant select to openbot_engine;
 grant delete, insert, select, update to openbot_worker;
 
 table organization owner openbot_owner row security forced
-  id uuid not null
-  name text not null
-  revision integer not null default 1
-  created_at timestamp with time zone not null default clock_timestamp()
+  id uuid not null comment NULL
+  name text not null comment NULL
+  revision integer not null default 1 comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
 constraint organization_is_named_by_id PRIMARY KEY (id)
 constraint organization_is_not_the_platform CHECK (id <> '00000000-0000-0000-0000-000000000000'::uuid)
 constraint organization_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
@@ -736,11 +740,11 @@ grant delete, insert, select, update to openbot_app;
 grant select to openbot_engine;
 
 table organization_key owner openbot_owner row security forced
-  organization_id uuid not null
-  number integer not null
-  wrapped bytea not null
-  master_key_id text not null
-  created_at timestamp with time zone not null default clock_timestamp()
+  organization_id uuid not null comment NULL
+  number integer not null comment NULL
+  wrapped bytea not null comment NULL
+  master_key_id text not null comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
 constraint organization_key_counts_from_one CHECK (number >= 1)
 constraint organization_key_is_numbered PRIMARY KEY (organization_id, number)
 policy organization_key_tenant permissive for all to openbot_app
@@ -749,18 +753,18 @@ policy organization_key_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table permit owner openbot_owner row security forced
-  execution_id uuid not null
-  step integer not null
-  name text not null
-  attempt integer not null
-  organization_id uuid not null
-  generation integer not null
-  limit_name text not null
-  number bigint not null
-  state text not null default 'waiting'::text
-  woken boolean not null default false
-  timeout_ms integer not null
-  expires_at timestamp with time zone
+  execution_id uuid not null comment 'references execution (id)'
+  step integer not null comment NULL
+  name text not null comment NULL
+  attempt integer not null comment NULL
+  organization_id uuid not null comment NULL
+  generation integer not null comment NULL
+  limit_name text not null comment NULL
+  number bigint not null comment NULL
+  state text not null default 'waiting'::text comment NULL
+  woken boolean not null default false comment NULL
+  timeout_ms integer not null comment NULL
+  expires_at timestamp with time zone comment NULL
 constraint permit_pkey PRIMARY KEY (execution_id, step, name, attempt)
 constraint permit_state_known CHECK (state = ANY ('{waiting,held,freed}'::text[]))
 INDEX permit_expiring ON public.permit USING btree (expires_at) WHERE (expires_at IS NOT NULL)
@@ -777,15 +781,15 @@ grant delete, insert, select, update to openbot_app;
 grant delete, select, update to openbot_engine;
 
 table product_event owner openbot_owner row security forced
-  organization_id uuid not null
-  project_id uuid not null
-  position bigint not null
-  member_id uuid not null
-  type text not null
-  aggregate_id uuid not null
-  aggregate_sequence integer not null
-  data jsonb not null
-  created_at timestamp with time zone not null
+  organization_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  position bigint not null comment NULL
+  member_id uuid not null comment NULL
+  type text not null comment NULL
+  aggregate_id uuid not null comment NULL
+  aggregate_sequence integer not null comment NULL
+  data jsonb not null comment NULL
+  created_at timestamp with time zone not null comment NULL
 constraint product_event_has_place PRIMARY KEY (organization_id, project_id, "position")
 INDEX product_event_member ON public.product_event USING btree (organization_id, project_id, member_id, "position")
 policy product_event_engine permissive for all to openbot_engine
@@ -795,18 +799,18 @@ policy product_event_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
 grant select to openbot_app;
-grant insert to openbot_engine;
+grant delete, insert, select to openbot_engine;
 
 table product_event_inbox owner openbot_owner row security forced with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0, autovacuum_vacuum_threshold=1000)
-  id bigint not null generated always as identity
-  organization_id uuid not null
-  project_id uuid not null
-  member_id uuid not null
-  type text not null
-  aggregate_id uuid not null
-  aggregate_sequence integer not null
-  data jsonb not null default '{}'::jsonb
-  created_at timestamp with time zone not null default clock_timestamp()
+  id bigint not null generated always as identity comment NULL
+  organization_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  member_id uuid not null comment NULL
+  type text not null comment NULL
+  aggregate_id uuid not null comment NULL
+  aggregate_sequence integer not null comment NULL
+  data jsonb not null default '{}'::jsonb comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
 constraint product_event_inbox_pkey PRIMARY KEY (id)
 policy product_event_inbox_engine permissive for all to openbot_engine
   using true
@@ -818,11 +822,12 @@ grant insert to openbot_app;
 grant delete, select to openbot_engine;
 
 table project owner openbot_owner row security forced
-  organization_id uuid not null
-  id uuid not null
-  name text not null
-  revision integer not null default 1
-  created_at timestamp with time zone not null default clock_timestamp()
+  organization_id uuid not null comment NULL
+  id uuid not null comment NULL
+  name text not null comment NULL
+  revision integer not null default 1 comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  deleting_at timestamp with time zone comment NULL
 constraint project_belongs_to_organization FOREIGN KEY (organization_id) REFERENCES organization(id)
 constraint project_is_named_by_id PRIMARY KEY (organization_id, id)
 constraint project_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
@@ -832,12 +837,54 @@ policy project_tenant permissive for all to openbot_app
   with check (organization_id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
 
+table project_purge owner openbot_owner row security forced
+  organization_id uuid not null comment NULL
+    grant select to openbot_engine
+  id uuid not null comment NULL
+    grant select to openbot_engine
+  name text not null comment NULL
+  requested_by uuid not null comment NULL
+  requested_with uuid not null comment NULL
+  execution_id uuid not null comment NULL
+  state text not null default 'stopping'::text comment NULL
+    grant select to openbot_engine
+  calls_settled integer not null default 0 comment NULL
+  leases_left integer not null default 0 comment NULL
+  objects_removed bigint not null default 0 comment NULL
+  objects_failed integer not null default 0 comment NULL
+  failed_objects text[] not null default '{}'::text[] comment NULL
+  rows jsonb not null default '{}'::jsonb comment NULL
+  audit_length bigint comment NULL
+  audit_hash bytea comment NULL
+  requested_at timestamp with time zone not null default clock_timestamp() comment NULL
+    grant select to openbot_engine
+  moved_at timestamp with time zone not null default clock_timestamp() comment NULL
+    grant select to openbot_engine
+  completed_at timestamp with time zone comment NULL
+    grant select to openbot_engine
+constraint project_purge_belongs_to_organization FOREIGN KEY (organization_id) REFERENCES organization(id)
+constraint project_purge_chain_is_whole CHECK (num_nulls(audit_length, audit_hash) = ANY (ARRAY[0, 2]))
+constraint project_purge_end_is_marked CHECK ((completed_at IS NOT NULL) = (state = 'completed'::text))
+constraint project_purge_ends_without_leftovers CHECK (completed_at IS NULL OR objects_failed = 0)
+constraint project_purge_is_named_by_project PRIMARY KEY (organization_id, id)
+constraint project_purge_lists_some_failures CHECK (cardinality(failed_objects) <= 100)
+constraint project_purge_state_is_known CHECK (state = ANY (ARRAY['stopping'::text, 'objects'::text, 'rows'::text, 'leftovers'::text, 'completed'::text]))
+INDEX project_purge_goes_on ON public.project_purge USING btree (moved_at) WHERE (completed_at IS NULL)
+INDEX project_purge_is_listed_by_age ON public.project_purge USING btree (organization_id, requested_at, id)
+policy project_purge_engine permissive for select to openbot_engine
+  using true
+  with check 
+policy project_purge_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
 table project_role owner openbot_owner row security forced
-  organization_id uuid not null
-  project_id uuid not null
-  member_id uuid not null
-  role text not null
-  created_at timestamp with time zone not null default clock_timestamp()
+  organization_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  member_id uuid not null comment NULL
+  role text not null comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
 constraint project_role_is_in_project FOREIGN KEY (organization_id, project_id) REFERENCES project(organization_id, id)
 constraint project_role_is_known CHECK (role = ANY (ARRAY['admin'::text, 'member'::text, 'viewer'::text]))
 constraint project_role_is_of_member FOREIGN KEY (organization_id, member_id) REFERENCES member(organization_id, id)
@@ -849,43 +896,43 @@ policy project_role_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table rate_bucket owner openbot_owner with (fillfactor=50)
-  bucket bytea not null
-  full_at bigint not null
+  bucket bytea not null comment NULL
+  full_at bigint not null comment NULL
 constraint rate_bucket_is_named_by_a_mac CHECK (octet_length(bucket) = 32)
 constraint rate_bucket_is_one_each PRIMARY KEY (bucket)
 INDEX rate_bucket_full ON public.rate_bucket USING btree (full_at)
 grant delete, insert, select, update to openbot_engine;
 
 table resource_lease owner openbot_owner row security forced
-  id uuid not null
+  id uuid not null comment NULL
     grant select to openbot_engine
-  organization_id uuid not null
+  organization_id uuid not null comment NULL
     grant select to openbot_engine
-  project_id uuid not null
+  project_id uuid not null comment NULL
     grant select to openbot_engine
-  kind text not null
+  kind text not null comment NULL
     grant select to openbot_engine
-  resource text not null
+  resource text not null comment NULL
     grant select to openbot_engine
-  execution_id uuid not null
+  execution_id uuid not null comment NULL
     grant select to openbot_engine
-  owner text not null
+  owner text not null comment NULL
     grant select to openbot_engine
-  epoch bigint not null
-  process uuid
+  epoch bigint not null comment NULL
+  process uuid comment NULL
     grant select to openbot_engine
-  generation integer not null
-  state text not null default 'open'::text
+  generation integer not null comment NULL
+  state text not null default 'open'::text comment NULL
     grant select to openbot_engine
-  error_id uuid
+  error_id uuid comment NULL
     grant select to openbot_engine
-  opened_at timestamp with time zone not null default clock_timestamp()
+  opened_at timestamp with time zone not null default clock_timestamp() comment NULL
     grant select to openbot_engine
-  closing_at timestamp with time zone
+  closing_at timestamp with time zone comment NULL
     grant select to openbot_engine
-  closed_at timestamp with time zone
+  closed_at timestamp with time zone comment NULL
     grant select to openbot_engine
-  released_by text
+  released_by text comment NULL
     grant select to openbot_engine
 constraint resource_lease_close_is_marked CHECK ((closed_at IS NOT NULL) = (state = 'closed'::text))
 constraint resource_lease_pkey PRIMARY KEY (id)
@@ -902,18 +949,18 @@ policy resource_lease_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table schema_migration owner openbot_owner
-  id integer not null default nextval('schema_migration_id_seq'::regclass)
-  timestamp bigint not null
-  name character varying not null
+  id integer not null default nextval('schema_migration_id_seq'::regclass) comment NULL
+  timestamp bigint not null comment NULL
+  name character varying not null comment NULL
 constraint PK_0edff5015b71cc0389ae0f4b9a1 PRIMARY KEY (id);
 
 table sealed_record owner openbot_owner row security forced
-  id uuid not null
-  organization_id uuid not null
-  project_id uuid not null
-  kind text not null
-  body bytea not null
-  created_at timestamp with time zone not null default clock_timestamp()
+  id uuid not null comment NULL
+  organization_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  kind text not null comment NULL
+  body bytea not null comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
 constraint sealed_record_pkey PRIMARY KEY (id)
 policy sealed_record_platform restrictive for all to openbot_app
   using ((organization_id <> '00000000-0000-0000-0000-000000000000'::uuid) OR pg_has_role('openbot_worker'::name, 'usage'::text))
@@ -924,12 +971,12 @@ policy sealed_record_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table token_bucket owner openbot_owner row security forced with (fillfactor=50)
-  organization_id uuid not null
-  name text not null
-  capacity double precision not null
-  refill_per_second double precision not null
-  level double precision not null
-  as_of timestamp with time zone not null
+  organization_id uuid not null comment NULL
+  name text not null comment NULL
+  capacity double precision not null comment NULL
+  refill_per_second double precision not null comment NULL
+  level double precision not null comment NULL
+  as_of timestamp with time zone not null comment NULL
 constraint token_bucket_fills_up CHECK (capacity > 0::double precision AND refill_per_second > 0::double precision)
 constraint token_bucket_pkey PRIMARY KEY (organization_id, name)
 policy token_bucket_tenant permissive for all to openbot_app
@@ -938,15 +985,15 @@ policy token_bucket_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table token_reservation owner openbot_owner row security forced
-  execution_id uuid not null
-  step integer not null
-  name text not null
-  attempt integer not null
-  organization_id uuid not null
-  bucket text not null
-  amount double precision not null
-  ready_at timestamp with time zone not null
-  used double precision
+  execution_id uuid not null comment 'references execution (id)'
+  step integer not null comment NULL
+  name text not null comment NULL
+  attempt integer not null comment NULL
+  organization_id uuid not null comment NULL
+  bucket text not null comment NULL
+  amount double precision not null comment NULL
+  ready_at timestamp with time zone not null comment NULL
+  used double precision comment NULL
 constraint token_reservation_pkey PRIMARY KEY (execution_id, step, name, attempt)
 INDEX token_reservation_settled ON public.token_reservation USING btree (organization_id, bucket) WHERE (used IS NOT NULL)
 policy token_reservation_tenant permissive for all to openbot_app
@@ -955,24 +1002,24 @@ policy token_reservation_tenant permissive for all to openbot_app
 grant delete, insert, select, update to openbot_app;
 
 table usage_entry owner openbot_owner row security forced
-  execution_id uuid not null
-  step integer not null
-  name text not null
-  attempt integer not null
-  organization_id uuid not null
-  project_id uuid not null
-  subject_id uuid
-  source text not null
-  provider text not null
-  model text not null
-  status text not null
-  input_tokens bigint
-  output_tokens bigint
-  cached_input_tokens bigint
-  cache_write_tokens bigint
-  reasoning_tokens bigint
-  estimated_input_tokens bigint
-  created_at timestamp with time zone not null default clock_timestamp()
+  execution_id uuid not null comment NULL
+  step integer not null comment NULL
+  name text not null comment NULL
+  attempt integer not null comment NULL
+  organization_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  subject_id uuid comment NULL
+  source text not null comment NULL
+  provider text not null comment NULL
+  model text not null comment NULL
+  status text not null comment NULL
+  input_tokens bigint comment NULL
+  output_tokens bigint comment NULL
+  cached_input_tokens bigint comment NULL
+  cache_write_tokens bigint comment NULL
+  reasoning_tokens bigint comment NULL
+  estimated_input_tokens bigint comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
 constraint usage_entry_pkey PRIMARY KEY (execution_id, step, name, attempt)
 constraint usage_entry_status_known CHECK (status = ANY ('{confirmed,estimated,unknown}'::text[]))
 constraint usage_entry_unknown_is_not_zero CHECK (status <> 'unknown'::text OR input_tokens IS NULL AND output_tokens IS NULL)
@@ -1691,6 +1738,22 @@ end $function$
 owner openbot_engine;
 grant execute to openbot_worker;
 
+CREATE OR REPLACE FUNCTION public.doctor_purges(p_limit integer, p_seconds double precision)
+ RETURNS TABLE(found bigint, examples uuid[], more boolean, oldest_seconds double precision)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+begin
+  return query
+  with open as (select p.id, p.state, p.requested_at, p.moved_at from project_purge p where p.completed_at is null order by p.moved_at limit p_limit)
+  select count(*), (array_agg(o.id order by o.requested_at))[1:5], (select count(*) = p_limit from open), extract(epoch from clock_timestamp() - min(o.requested_at))::double precision
+    from open o where o.state = 'leftovers' or o.moved_at < clock_timestamp() - make_interval(secs => p_seconds);
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.doctor_ready(p_limit integer, p_seconds double precision)
  RETURNS TABLE(found bigint, examples uuid[], more boolean, oldest_seconds double precision)
  LANGUAGE plpgsql
@@ -1751,6 +1814,16 @@ begin
   if h.attached then update execution x set open_children = x.open_children - 1 where x.id = h.parent_id; end if;
   perform send_signal(h.parent_id, 'child-ended', null, decode(p_notice, 'base64'));
 end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.exclude_writers(p_project uuid)
+ RETURNS void
+ LANGUAGE sql
+AS $function$
+  select pg_advisory_xact_lock(hashtextextended('openbot:project:' || tenant_organization() || p_project, 0))
+$function$
 
 owner openbot_owner;
 grant execute to openbot_app;
@@ -1929,6 +2002,20 @@ CREATE OR REPLACE FUNCTION public.hold_member(p_member uuid)
 AS $function$
   select pg_advisory_xact_lock_shared(hashtextextended('openbot:member:' || p_member, 0))
 $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
+
+CREATE OR REPLACE FUNCTION public.hold_project()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform pg_advisory_xact_lock_shared(hashtextextended('openbot:project:' || tenant_organization() || tenant_project(), 0));
+  if exists (select from project_purge p where p.organization_id = tenant_organization() and p.id = tenant_project()) then
+    raise exception 'the project is being deleted' using errcode = 'OB001';
+  end if;
+end $function$
 
 owner openbot_owner;
 grant execute to openbot_app;
@@ -2404,6 +2491,29 @@ end $function$
 owner openbot_engine;
 grant execute to openbot_worker;
 
+CREATE OR REPLACE FUNCTION public.purge_kept_rows(p_table text, p_from bigint, p_to bigint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+declare removed bigint;
+begin
+  if not exists (select from project_purge p where p.organization_id = tenant_organization() and p.id = tenant_project() and p.completed_at is null) then
+    raise exception 'this project is not being deleted' using errcode = 'insufficient_privilege';
+  end if;
+  -- What the audit log asks of whoever removes from it.
+  perform set_config('app.audit_purge', tenant_project()::text, true);
+  execute format('delete from public.%I where ctid >= $1 and ctid < $2 and organization_id = tenant_organization() and project_id = tenant_project()', p_table)
+    using format('(%s,0)', p_from)::tid, format('(%s,0)', p_to)::tid;
+  get diagnostics removed = row_count;
+  perform set_config('app.audit_purge', '', true);
+  return removed;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.read_events(p jsonb)
  RETURNS SETOF execution_event
  LANGUAGE plpgsql
@@ -2662,6 +2772,41 @@ end $function$
 
 owner openbot_engine;
 grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.stop_project_work(p_project uuid, p_limit integer, OUT o_touched uuid[], OUT o_settled integer, OUT o_open boolean)
+ RETURNS record
+ LANGUAGE plpgsql
+ SET "app.project" TO ''
+AS $function$
+declare picked uuid[]; r record;
+begin
+  perform set_config('app.project', p_project::text, true);
+  picked := array(select x.id from execution x where x.organization_id = tenant_organization() and x.project_id = p_project and x.ended_at is null
+    and not exists (select from execution_signal s where s.execution_id = x.id and s.name = 'identity-revoked' and s.number = 1)
+    order by x.owner is null, x.id limit p_limit);
+  for r in select distinct x.identity_id::text as id from execution x where x.id = any (picked) and x.identity_id is not null order by 1 loop
+    perform revoke_identity(r.id::uuid);
+  end loop;
+  o_touched := '{}';
+  for r in select x.id from execution x where x.id = any (picked) and x.ended_at is null order by x.id for no key update loop
+    perform send_signal(r.id, 'identity-revoked', 1, null), request_cancel(r.id);
+    o_touched := o_touched || r.id;
+  end loop;
+  o_settled := 0;
+  for r in select c.execution_id as id, c.step, c.name, c.attempt from execution x join execution_call c on c.execution_id = x.id
+    where x.organization_id = tenant_organization() and x.project_id = p_project and x.state = 'outcome_unknown' and c.state = 'unknown' and c.decided is null
+    order by c.execution_id, c.step, c.name limit p_limit
+  loop
+    if decide_call(r.id, r.step, r.name, r.attempt, 'stop', null) then
+      o_settled := o_settled + 1;
+      o_touched := o_touched || r.id;
+    end if;
+  end loop;
+  o_open := exists (select from execution x where x.organization_id = tenant_organization() and x.project_id = p_project and x.ended_at is null);
+end $function$
+
+owner openbot_owner;
+grant execute to openbot_app;
 
 CREATE OR REPLACE FUNCTION public.stored_gate(p_id uuid, p_calls jsonb)
  RETURNS jsonb

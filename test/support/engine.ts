@@ -12,7 +12,7 @@ import { requestCancel, sendSignal } from '@engine/executions.js';
 import type { Sealing } from '@engine/sealing.js';
 import type { WakeChannel } from '@engine/wake-channel.js';
 import { Workflows } from '@engine/workflows.js';
-import { transact } from '@platform/database/transact.js';
+import { transact, transactStored } from '@platform/database/transact.js';
 import { InProcessWake } from '@platform/wake/in-process-wake.js';
 import { Sealer } from '@platform/secrets/sealer.js';
 import type { Config } from '@platform/config/config.js';
@@ -57,7 +57,7 @@ export async function startEngine(
       workflows,
       sealing,
       wake,
-      transact: (context, work) => transact(database.worker, context, work),
+      transact: (context, work) => transactStored(database.worker, context, work),
       recordError: (cause, { executionId, category }) => {
         errors.push({ cause, category, executionId });
         return { category, errorId: uuidv7() };

@@ -53,6 +53,7 @@ const column = `
   || case when a.attnotnull then ' not null' else '' end
   || case when a.attidentity <> '' then ' generated ' || case a.attidentity when 'a' then 'always' else 'by default' end || ' as identity' else '' end
   || case when d.adbin is null then '' when a.attgenerated <> '' then format(' generated always as (%s)', pg_get_expr(d.adbin, d.adrelid)) else ' default ' || pg_get_expr(d.adbin, d.adrelid) end
+  || coalesce(format(' comment %L', col_description(c.oid, a.attnum)), '')
   || case when a.attstorage <> t.typstorage then format(' storage %s', a.attstorage) else '' end
   || coalesce(E'\\n    ' || replace(${grants('a.attacl', 'c.relowner')}, E'\\n', E'\\n    '), '')`;
 

@@ -34,5 +34,6 @@ export const idPrefixes = {
   audit: 'aud',
   invitation: 'inv',
   session: 'ses',
+  purge: 'purge',
 } as const;
 export type IdKind = keyof typeof idPrefixes;

@@ -52,6 +52,24 @@ export async function revokeWork(tx: Tx, memberIds: readonly string[], projectId
   return row?.touched ?? [];
 }
 
+/**
+ * Stops up to `limit` open works of a project in which nothing begins any more, whoever they act for: they end as failed, `identity_revoked`. Calls whose
+ * outcome is unknown end without it, because nobody can decide any more. The caller holds no head. `touched` is what to publish after the commit.
+ */
+export async function stopProjectWork(
+  tx: Tx,
+  projectId: string,
+  limit: number,
+): Promise<{ readonly touched: readonly string[]; readonly settled: number; readonly open: boolean }> {
+  const [row] = (await tx.query(`select o_touched as touched, o_settled as settled, o_open as open from stop_project_work($1, $2)`, [projectId, limit])) as {
+    touched: string[];
+    settled: number;
+    open: boolean;
+  }[];
+  if (!row) throw new Error('stop_project_work answered no row');
+  return row;
+}
+
 /** Sends a signal: the head is locked first. Without a number it takes the next of its name. `null`: it was sent before, or the work is gone. */
 export async function sendSignal(tx: Tx, id: string, signal: { readonly name: string; readonly number?: number; readonly body?: Buffer }): Promise<number | null> {
   const [row] = (await tx.query(`select send_signal($1, $2, $3, $4) as number`, [id, signal.name, signal.number ?? null, signal.body ?? null])) as { number: number | null }[];

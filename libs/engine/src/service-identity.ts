@@ -7,6 +7,9 @@ import type { TenantContext } from '@domain/tenancy.js';
  */
 export const platformContext = { organizationId: '00000000-0000-0000-0000-000000000000', projectId: '00000000-0000-0000-0000-000000000000' } as const satisfies TenantContext;
 
+/** The context of work that belongs to an organization and to none of its projects: it outlives each of them. */
+export const organizationContext = (organizationId: string) => ({ organizationId, projectId: platformContext.projectId }) as const satisfies TenantContext;
+
 /** Who acts where nobody is a member: a service of this program, for the platform or for one organization. Never made out of a member or a token. */
 export type ServiceIdentity = { readonly service: string; readonly context: TenantContext & { readonly projectId: string } };
 

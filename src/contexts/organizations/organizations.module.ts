@@ -4,6 +4,7 @@ import { CreateMemberHandler } from './commands/create-member.command.js';
 import { CreateOrganizationHandler } from './commands/create-organization.command.js';
 import { CreateProjectHandler } from './commands/create-project.command.js';
 import { CreateServiceAccountHandler } from './commands/create-service-account.command.js';
+import { DeleteProjectHandler } from './commands/delete-project.command.js';
 import { MirrorKeyHandler } from './commands/mirror-key.command.js';
 import { RemoveMemberHandler } from './commands/remove-member.command.js';
 import { RenameOrganizationHandler } from './commands/rename-organization.command.js';
@@ -11,18 +12,25 @@ import { RenameProjectHandler } from './commands/rename-project.command.js';
 import { SetProjectMembersHandler } from './commands/set-project-members.command.js';
 import { MembersController } from './http/members.controller.js';
 import { OrganizationController } from './http/organization.controller.js';
+import { ProjectPurgesController } from './http/project-purges.controller.js';
 import { ProjectsController } from './http/projects.controller.js';
 import { ServiceAccountsController } from './http/service-accounts.controller.js';
 import { FindMembersHandler, FindServiceAccountHandler } from './queries/member.handlers.js';
+import { DropProjectHandler } from './sagas/phases/drop-project.js';
+import { PurgeRowsHandler } from './sagas/phases/purge-rows.js';
+import { RemoveObjectsHandler } from './sagas/phases/remove-objects.js';
+import { StopProjectWorkHandler } from './sagas/phases/stop-project-work.js';
+import { ProjectPurgeSaga } from './sagas/project-purge.saga.js';
 
 @Module({
-  controllers: [OrganizationController, ProjectsController, MembersController, ServiceAccountsController],
+  controllers: [OrganizationController, ProjectsController, ProjectPurgesController, MembersController, ServiceAccountsController],
   providers: [
     ChangeMemberHandler,
     CreateMemberHandler,
     CreateOrganizationHandler,
     CreateProjectHandler,
     CreateServiceAccountHandler,
+    DeleteProjectHandler,
     FindMembersHandler,
     FindServiceAccountHandler,
     MirrorKeyHandler,
@@ -33,3 +41,7 @@ import { FindMembersHandler, FindServiceAccountHandler } from './queries/member.
   ],
 })
 export class OrganizationsModule {}
+
+/** Needed wherever the engine is: projects are removed there. */
+@Module({ providers: [ProjectPurgeSaga, StopProjectWorkHandler, RemoveObjectsHandler, PurgeRowsHandler, DropProjectHandler] })
+export class OrganizationsWorkerModule {}

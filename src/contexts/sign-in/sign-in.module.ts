@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { Authenticator } from '@platform/identity/authenticator.js';
 import { ChangeSettingsHandler } from './commands/change-settings.command.js';
 import { CreateCredentialHandler } from './commands/create-credential.command.js';
+import { ForgetProjectHandler } from './commands/forget-project.command.js';
 import { FoundOrganizationHandler } from './commands/found-organization.command.js';
 import { IssueTokenHandler } from './commands/issue-token.command.js';
 import { ProvisionDevelopmentHandler } from './commands/provision-development.command.js';
@@ -13,6 +14,7 @@ import { MeController } from './http/me.controller.js';
 import { ServiceAccountTokensController } from './http/service-account-tokens.controller.js';
 import { SettingsController } from './http/settings.controller.js';
 import { TokensController } from './http/tokens.controller.js';
+import { FindActiveProjectHandler } from './queries/find-active-project.handler.js';
 import { LoadIdentityHandler } from './queries/load-identity.handler.js';
 import { TokenAuthenticator } from './token-authenticator.js';
 
@@ -23,6 +25,8 @@ import { TokenAuthenticator } from './token-authenticator.js';
   providers: [
     ChangeSettingsHandler,
     CreateCredentialHandler,
+    FindActiveProjectHandler,
+    ForgetProjectHandler,
     FoundOrganizationHandler,
     IssueTokenHandler,
     LoadIdentityHandler,

@@ -25,6 +25,8 @@ import { Chats1764500000500 } from '@migrations/1764500000500-chats.js';
 import { Feed1764500000600 } from '@migrations/1764500000600-feed.js';
 import { Audit1764500000700 } from '@migrations/1764500000700-audit.js';
 import { AuditedWork1764500000705 } from '@migrations/1764500000705-audited-work.js';
+import { ProjectPurges1764500000730 } from '@migrations/1764500000730-project-purges.js';
+import { PurgedRows1764500000731 } from '@migrations/1764500000731-purged-rows.js';
 import { RateLimits1764500000740 } from '@migrations/1764500000740-rate-limits.js';
 
 /** Every migration, in the order of its timestamp. A list and not a folder, so that a build holds what it was tested with. */
@@ -55,5 +57,7 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   Feed1764500000600,
   Audit1764500000700,
   AuditedWork1764500000705,
+  ProjectPurges1764500000730,
+  PurgedRows1764500000731,
   RateLimits1764500000740,
 ];

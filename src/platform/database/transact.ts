@@ -14,6 +14,14 @@ class Rollback {
 /** COMMIT was answered, but not with COMMIT: PostgreSQL rolled the transaction back and said so only in the command tag. */
 export class CommitRefused extends Error {}
 
+/** The project is being deleted, or was: nothing begins in it any more, whoever was let in before. */
+export class ProjectClosed extends Error {
+  constructor() {
+    super('the project is being deleted');
+  }
+}
+const projectClosedState = 'OB001';
+
 /** What we use of pg and TypeORM beyond their types. */
 type Connection = PoolClient & { readonly connection: { readonly stream: Socket }; getTransactionStatus(): 'I' | 'T' | 'E' | null };
 type Runner = QueryRunner & { releasePostgresConnection(error?: Error): Promise<void> };
@@ -29,6 +37,9 @@ const literal = (value: string | null): string => {
 export const openStatement = (context: TenantContext, mode = ''): string =>
   `begin${mode}; select set_config('app.organization', ${literal(context.organizationId)}, true), set_config('app.project', ${literal(context.projectId)}, true)`;
 
+/** As `openStatement`, in a project in which work may begin: it stays so until the transaction ends. */
+const holdStatement = (context: TenantContext): string => `${openStatement(context)}${context.projectId === null ? '' : '; select hold_project()'}`;
+
 const isRetryable = (error: unknown): boolean => ['40001', '40P01'].includes((error as { code?: string } | null)?.code ?? '') || isOutdatedPlan(error);
 
 /**
@@ -36,9 +47,11 @@ const isRetryable = (error: unknown): boolean => ['40001', '40P01'].includes((er
  * runner while its work goes on, and in the driver's words everybody knows it as an outage.
  */
 const inDriversWords = (error: unknown): unknown =>
-  error instanceof QueryRunnerAlreadyReleasedError || error instanceof QueryRunnerProviderAlreadyReleasedError
-    ? new Error('Connection terminated between two statements of a transaction', { cause: error })
-    : error;
+  (error as { code?: unknown } | null)?.code === projectClosedState
+    ? new ProjectClosed()
+    : error instanceof QueryRunnerAlreadyReleasedError || error instanceof QueryRunnerProviderAlreadyReleasedError
+      ? new Error('Connection terminated between two statements of a transaction', { cause: error })
+      : error;
 
 /** Sends the statement in one flush with what the caller sends before it waits for the network. Only after an `await`: a tick comes behind all microtasks there. */
 function sendWithNext(client: Connection, statement: string): Promise<unknown> {
@@ -62,8 +75,7 @@ async function giveBack(runner: Runner, client: Connection): Promise<void> {
   await runner.releasePostgresConnection(new Error('the connection was left inside a transaction'));
 }
 
-async function inside<R>(db: DataSource, context: TenantContext, mode: string, work: (manager: Tx & ReadTx) => Promise<R>): Promise<R> {
-  const statement = openStatement(context, mode);
+async function inside<R>(db: DataSource, statement: string, work: (manager: Tx & ReadTx) => Promise<R>): Promise<R> {
   const runner = db.createQueryRunner() as Runner;
   const client = (await runner.connect()) as Connection;
   const opened = sendWithNext(client, statement);
@@ -78,7 +90,7 @@ async function inside<R>(db: DataSource, context: TenantContext, mode: string, w
     // When the transaction could not be opened, what its statements met is a consequence.
     const cause: unknown = await opened.then(
       () => inDriversWords(error),
-      (first: unknown) => first,
+      (first: unknown) => inDriversWords(first),
     );
     await rollBack(client);
     throw cause;
@@ -90,11 +102,21 @@ async function inside<R>(db: DataSource, context: TenantContext, mode: string, w
 /**
  * Runs `work` in one transaction of the tenant. A failed Result rolls back exactly as a throw does.
  * After a deadlock or a serialization failure it runs `work` again (at most five times): `work` awaits nothing but statements on `tx`.
+ * Throws `ProjectClosed` in a project that is being deleted; whoever deletes it waits for what began before.
  */
 export async function transact<R extends Result<unknown, unknown>>(db: DataSource, context: TenantContext, work: (tx: Tx) => Promise<R>): Promise<R> {
+  return repeatedly(db, holdStatement(context), work);
+}
+
+/** As `transact`, also in a project that is being deleted: what the engine runs there has to come to its end. */
+export async function transactStored<R extends Result<unknown, unknown>>(db: DataSource, context: TenantContext, work: (tx: Tx) => Promise<R>): Promise<R> {
+  return repeatedly(db, openStatement(context), work);
+}
+
+async function repeatedly<R extends Result<unknown, unknown>>(db: DataSource, statement: string, work: (tx: Tx) => Promise<R>): Promise<R> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await inside(db, context, '', async (tx) => {
+      return await inside(db, statement, async (tx) => {
         const result = await work(tx);
         if (!result.ok) throw new Rollback(result);
         return result;
@@ -109,11 +131,12 @@ export async function transact<R extends Result<unknown, unknown>>(db: DataSourc
 }
 
 /** Runs `work` in one read-only transaction of the tenant, on one snapshot per statement; a second time where a statement's plan was outdated. */
-export const read = async <R>(db: DataSource, context: TenantContext, work: (tx: ReadTx) => Promise<R>): Promise<R> => {
+export async function read<R>(db: DataSource, context: TenantContext, work: (tx: ReadTx) => Promise<R>): Promise<R> {
+  const statement = openStatement(context, ' read only');
   try {
-    return await inside(db, context, ' read only', work);
+    return await inside(db, statement, work);
   } catch (error) {
     if (!isOutdatedPlan(error)) throw error;
-    return inside(db, context, ' read only', work);
+    return inside(db, statement, work);
   }
-};
+}

@@ -19,6 +19,8 @@ export type Owners = {
 const limit = 10_000;
 /** Ready work that waits longer than this is waiting for a worker, and not for its turn. */
 const patienceSeconds = 60;
+/** A purge that makes no step for so long is held up. */
+const purgePatienceSeconds = 600;
 const newest = 200;
 const lastEvents = 1_000;
 /** Beyond both, autovacuum does not keep up: it starts at a fiftieth of the busiest table and a fifth of the others. */
@@ -136,6 +138,12 @@ export const checks: readonly Check[] = [
     name: 'events-without-position',
     advice: 'Readers of the feed and webhooks do not see these events: start a worker, or look at the log of the running ones why they cannot number them.',
     look: async (ask) => seen(await ask<Found>('select found, null::uuid[] as examples, more, oldest_seconds from doctor_unnumbered($1, $2)', [limit, patienceSeconds])),
+  },
+  {
+    name: 'purges-unfinished',
+    advice:
+      'These deleted projects are not gone: GET /v1/organization/project-purges/<id> says how far each is, and which objects could not be removed; make those removable, and they are tried again within the hour. One that does not move on waits for work or leases of its project that do not end, for the object store, or for a worker.',
+    look: async (ask) => seen(await ask<Found>('select * from doctor_purges($1, $2)', [limit, purgePatienceSeconds]), 'purge'),
   },
   {
     name: 'children-miscounted',

@@ -10,7 +10,7 @@ import { WakeChannel } from '@engine/wake-channel.js';
 import { Workflows } from '@engine/workflows.js';
 import { Config } from '@platform/config/config.js';
 import { readReplication } from '@platform/database/replication.js';
-import { transact } from '@platform/database/transact.js';
+import { transactStored } from '@platform/database/transact.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 import { ErrorRecords } from '@platform/observability/error-records.js';
 import { engineObserver } from '@platform/observability/observers.js';
@@ -71,7 +71,7 @@ type Parts = readonly [Config, DataSource, CommandBus, Workflows, Sealer, WakeCh
             workflows,
             sealing,
             wake,
-            transact: (context, work) => transact(database, context, work),
+            transact: (context, work) => transactStored(database, context, work),
             recordError: (cause, { context, executionId, category }) => errors.record(cause, { ...context, executionId, category }),
             publicErrorId: (id) => toPublicId('error', id),
             report: (cause, category) => logger.warn({ category, type: cause instanceof Error ? cause.name : typeof cause, code: (cause as { code?: unknown } | null)?.code }),

@@ -29,6 +29,7 @@ export const commonSchemas: Record<string, Schema> = {
     class: { ...text, enum: [...routeClassNames, 'unauthenticated'], description: 'What was done too often.' },
     retryAfterMs: { type: 'integer', description: 'Milliseconds after which it is allowed again. `Retry-After` says it in seconds.' },
   }),
+  ProjectNotFound: problem('ProjectNotFound'),
   BodyTooLarge: problem('BodyTooLarge'),
   UnsupportedMediaType: problem('UnsupportedMediaType'),
   RequestFailed: problem('RequestFailed', {
@@ -95,6 +96,8 @@ export function declareCommonProblems(operation: Operation, permission: Permissi
   if (!isPublic) {
     declare(operation, plain('Unauthenticated'));
     declare(operation, notPermitted(permission));
+    // Whoever writes may meet the end of the project that the credential acted in a moment ago.
+    if (operation.requestBody || operation.responses['404']) declare(operation, plain('ProjectNotFound'));
   }
   if (routeClass) declare(operation, rateLimited(routeClass));
   if (operation.requestBody) for (const declared of ofBodies) declare(operation, declared);

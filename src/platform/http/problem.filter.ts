@@ -1,6 +1,7 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { SafeFailure } from '@domain/executions/failures.js';
+import { ProjectClosed } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 import type { ErrorRecords } from '@platform/observability/error-records.js';
@@ -50,6 +51,8 @@ export class ProblemFilter implements ExceptionFilter {
     }
     const known = exception instanceof HttpException ? declared(exception) : null;
     if (known) this.send(reply, (exception as HttpException).getStatus(), known);
+    // The request was let in before the project's end, and came to its first write after.
+    else if (exception instanceof ProjectClosed) this.send(reply, 404, bodyOf('ProjectNotFound'));
     else this.sendUndeclared(exception, request, reply);
   }
 

@@ -5,6 +5,7 @@ export const transportProblems = {
   InvalidInput: { status: 400, message: 'The request is not what this route takes.' },
   Unauthenticated: { status: 401, message: 'Send a valid token: "Authorization: Bearer <token>".' },
   RouteNotFound: { status: 404, message: 'There is no such route.' },
+  ProjectNotFound: { status: 404, message: 'You act in no project with this ID.' },
   MethodNotAllowed: { status: 405, message: 'This path does not take this method.' },
   RequestTimeout: { status: 408, message: 'The request did not arrive in time.' },
   BodyTooLarge: { status: 413, message: 'The body is larger than 1 MiB.' },

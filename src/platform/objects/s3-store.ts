@@ -5,7 +5,8 @@ import { addressPolicy, type AddressPolicy } from '@platform/egress/address-poli
 import { checkUrl, EgressRefusedError, guardedLookup } from '@platform/egress/egress.js';
 import { checkKey, checkPrefix, ObjectStore, type ObjectPage } from './object-store.js';
 
-const connectMs = 5_000;
+/** The wait for one of the sockets is part of it. */
+const connectMs = 10_000;
 const answerMs = 60_000;
 
 /**

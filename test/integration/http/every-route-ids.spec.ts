@@ -134,4 +134,4 @@ test('2xx: every route answers its good request with a declared status, and with
 });
 
 /** Their good request meets a state that this world does not have: work with a lost result, a turn that still runs, revisions moved by the requests before. */
-const settled = new Set(['decideExecutionCall', 'setBotGrants', 'setProjectMembers', 'removeMember', 'replaceTodos', 'deleteBot']);
+const settled = new Set(['decideExecutionCall', 'setBotGrants', 'setProjectMembers', 'removeMember', 'replaceTodos', 'deleteBot', 'deleteProject']);

@@ -23,6 +23,7 @@ export const kindOfParameter: Readonly<Record<string, IdKind>> = {
   connectionId: 'connection',
   projectId: 'project',
   memberId: 'member',
+  purgeId: 'purge',
 };
 export const missingId = (parameter: string): string => toPublicId(kindOf(parameter), uuidv7());
 export function kindOf(parameter: string): IdKind {
@@ -50,7 +51,7 @@ const development = { provider: 'development', model: 'mock-text' };
 
 async function furnish(app: TestApp): Promise<Tenant> {
   const owner = await app.createTenant();
-  const made = async (method: string, path: string, body: object): Promise<Record<string, string>> => {
+  const made = async (method: string, path: string, body?: object): Promise<Record<string, string>> => {
     const answer = await owner.call(method, path, body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`);
     return answer.body as Record<string, string>;
@@ -59,6 +60,8 @@ async function furnish(app: TestApp): Promise<Tenant> {
   const bot = await made('POST', '/v1/bots', { name: 'Planner', model: development });
   const receipt = await made('POST', `/v1/bots/${bot['id']}/messages`, { input: 'Hello', commandKey: 'first' });
   const projects = (await owner.call('GET', '/v1/projects')).body as { items?: { id: string }[] };
+  const deleted = await made('POST', '/v1/projects', { name: 'Deleted' });
+  const purge = await made('DELETE', `/v1/projects/${deleted['id']}?expected=1`);
   const token = await made('POST', '/v1/me/tokens', { name: 'Phone' });
   const key = await made('POST', '/v1/api-keys', { name: 'Deployments', scopes: ['bots.read'] });
   const account = await made('POST', '/v1/organization/service-accounts', { name: 'Deployments' });
@@ -67,6 +70,11 @@ async function furnish(app: TestApp): Promise<Tenant> {
   await eventually(
     async () => (await owner.call('GET', `/v1/executions/${receipt['executionId']}`)).body['state'] as ExecutionState,
     (state) => hasEnded(state),
+    30_000,
+  );
+  await eventually(
+    async () => (await owner.call('GET', `/v1/organization/project-purges/${purge['purge']}`)).body['state'],
+    (state) => state === 'completed',
     30_000,
   );
   return {
@@ -84,6 +92,7 @@ async function furnish(app: TestApp): Promise<Tenant> {
       connectionId: connection['id']!,
       projectId: projects.items![0]!.id,
       memberId: member.memberId,
+      purgeId: purge['purge']!,
     },
   };
 }

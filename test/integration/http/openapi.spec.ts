@@ -32,7 +32,7 @@ test('each operation shows its permission, and only public ones need no token', 
 });
 
 test('each operation declares every problem that it may answer, with an example of that problem', () => {
-  expect(Object.keys(operation('/v1/samples', 'post').responses)).toEqual(['202', '400', '401', '403', '413', '415', '429', '500', '503']);
+  expect(Object.keys(operation('/v1/samples', 'post').responses)).toEqual(['202', '400', '401', '403', '404', '413', '415', '429', '500', '503']);
   for (const status of ['400', '401', '413', '415', '429', '500', '503']) {
     const examples = operation('/v1/samples', 'post').responses[status]?.content['application/json'].examples ?? {};
     for (const [tag, { value }] of Object.entries(examples)) expect(value._tag).toBe(tag);

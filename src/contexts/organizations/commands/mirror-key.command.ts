@@ -17,7 +17,9 @@ export class MirrorKeyHandler implements ICommandHandler<MirrorKeyCommand> {
   /** The project is held while the mirror is made: one that is deleted at the same time gets none. Of two at once the second waits, and finds that it is there. */
   async execute({ context, key }: MirrorKeyCommand): Promise<void> {
     await transact(this.db, context, async (tx) => {
-      const [project] = await tx.query<unknown[]>(`select 1 from project where organization_id = tenant_organization() and id = $1 for key share`, [context.projectId]);
+      const [project] = await tx.query<unknown[]>(`select 1 from project where organization_id = tenant_organization() and id = $1 and deleting_at is null for key share`, [
+        context.projectId,
+      ]);
       if (!project) return ok(null);
       const [mirror] = await tx.query<{ id: string }[]>(
         `insert into member (organization_id, id, kind, name, key_id, key_project_id) values (tenant_organization(), $1, 'api_key', $2, $3, $4)

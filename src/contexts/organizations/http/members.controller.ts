@@ -17,10 +17,10 @@ import {
   ChangeMemberBody,
   CreatedMemberView,
   CreateMemberBody,
+  ExpectedQuery,
   MemberPage,
   MembersQuery,
   MemberView,
-  RemoveMemberQuery,
   toCreatedMemberView,
   toMemberView,
 } from './organizations.dto.js';
@@ -102,7 +102,7 @@ export class MembersController {
   async removeMember(
     @CurrentIdentity() identity: Identity,
     @PublicId('memberId', 'member', changeMemberProblems, 'MemberNotFound') memberId: string,
-    @Query() { expected }: RemoveMemberQuery,
+    @Query() { expected }: ExpectedQuery,
   ): Promise<void> {
     respond(await this.commands.execute(new RemoveMemberCommand(identity, memberId, expected)), changeMemberProblems);
   }

@@ -90,7 +90,8 @@ export class ChangeMemberBody extends Expected {
   suspended?: boolean;
 }
 
-export class RemoveMemberQuery {
+/** As `Expected`, where there is no body. */
+export class ExpectedQuery {
   @ApiProperty({ type: 'integer', minimum: 1, description: 'The `revision` that you read.' })
   @WholeNumber()
   @IsInt()

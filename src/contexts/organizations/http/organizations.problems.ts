@@ -1,7 +1,8 @@
 import type { CreateMemberFailure, Forbidden, MemberNotFound, OrganizationConflict, ServiceAccountNotFound } from '@domain/organizations/member.js';
-import type { ProjectNotFound } from '@domain/organizations/project.js';
+import type { ProjectNotFound, ProjectPurgeNotFound } from '@domain/organizations/project.js';
 import type { ExecutionKeyConflict } from '@domain/executions/failures.js';
 import type { ProblemTable } from '@platform/http/problem.js';
+import type { DeleteProjectFailure } from '../commands/delete-project.command.js';
 import type { ChangeMemberFailure } from '../commands/change-member.command.js';
 import type { RenameProjectFailure } from '../commands/rename-project.command.js';
 import type { SetProjectMembersFailure } from '../commands/set-project-members.command.js';
@@ -41,6 +42,18 @@ export const renameProjectProblems = {
   ...readProjectProblems,
   ProjectConflict: { status: 409, message: 'The project was changed since you read it.', example: revision },
 } satisfies ProblemTable<RenameProjectFailure>;
+
+export const deleteProjectProblems = {
+  ...createProjectProblems,
+  ...renameProjectProblems,
+  Forbidden: { status: 403, message: 'You may not delete this project.' },
+  LastProject: { status: 409, message: 'This is the last project of the organization: create another one first.' },
+  ActiveProject: { status: 409, message: 'Your requests act in this project when they name none: delete it with a credential for which an earlier project is there.' },
+} satisfies ProblemTable<DeleteProjectFailure>;
+
+export const readProjectPurgeProblems = {
+  ProjectPurgeNotFound: { status: 404, message: 'The organization has deleted no project with this ID.' },
+} satisfies ProblemTable<ProjectPurgeNotFound>;
 
 export const setProjectMembersProblems = {
   ...renameProjectProblems,

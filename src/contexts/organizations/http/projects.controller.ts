@@ -1,6 +1,6 @@
-import { Body, Controller, Get, Patch, Post, Put, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Query } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
 import { fail, ok } from '@domain/result.js';
 import { read } from '@platform/database/transact.js';
@@ -13,13 +13,21 @@ import { CurrentIdentity, Permit, type Identity } from '@platform/identity/ident
 import { fromPublicId, toPublicId } from '@platform/ids/typeid.js';
 import { Sealer } from '@platform/secrets/sealer.js';
 import { CreateProjectCommand } from '../commands/create-project.command.js';
+import { DeleteProjectCommand } from '../commands/delete-project.command.js';
 import { RenameProjectCommand } from '../commands/rename-project.command.js';
 import { SetProjectMembersCommand } from '../commands/set-project-members.command.js';
 import { findProject, listProjects } from '../queries/organization.js';
 import { listProjectMembers, type ProjectMember } from '../queries/project-roles.js';
-import { RenameBody } from './organizations.dto.js';
-import { createProjectProblems, readProjectProblems, renameProjectProblems, setProjectMembersProblems } from './organizations.problems.js';
+import { ExpectedQuery, RenameBody } from './organizations.dto.js';
+import { createProjectProblems, deleteProjectProblems, readProjectProblems, renameProjectProblems, setProjectMembersProblems } from './organizations.problems.js';
 import * as dto from './projects.dto.js';
+
+const idempotencyKey = {
+  name: 'Idempotency-Key',
+  required: false,
+  schema: { type: 'string', minLength: 1, maxLength: 128 },
+  description: 'Names this request, so that a retry has the same answer and changes nothing more.',
+} as const;
 
 /** A malformed member id is one that nobody has. */
 function toProjectMember({ member, role }: dto.ProjectMemberBody): ProjectMember {
@@ -39,12 +47,7 @@ export class ProjectsController {
   @Post()
   @Permit('projects.create')
   @ApiOperation({ operationId: 'createProject', summary: 'Create a project', description: 'You run it. The answer to a retry with the same key is the first one.' })
-  @ApiHeader({
-    name: 'Idempotency-Key',
-    required: false,
-    schema: { type: 'string', minLength: 1, maxLength: 128 },
-    description: 'Names this request, so that a retry makes no second project.',
-  })
+  @ApiHeader(idempotencyKey)
   @ApiCreatedResponse({ type: dto.ProjectReceiptView })
   @ApiProblems(createProjectProblems)
   async createProject(@CurrentIdentity() identity: Identity, @IdempotencyKey() key: string | null, @Body() { name }: dto.CreateProjectBody): Promise<dto.ProjectReceiptView> {
@@ -85,6 +88,29 @@ export class ProjectsController {
     @Body() body: RenameBody,
   ): Promise<dto.ProjectView> {
     return dto.toProjectView(respond(await this.commands.execute(new RenameProjectCommand(identity, projectId, body)), renameProjectProblems));
+  }
+
+  @Delete(':projectId')
+  @HttpCode(202)
+  @Permit('projects.delete')
+  @ApiOperation({
+    operationId: 'deleteProject',
+    summary: 'Delete a project with everything in it',
+    description:
+      'The project is missing for everybody at once, and its work is stopped. Conversations, logs, the feed, the audit log and objects are then removed for good, and counted: read the purge. What is the organization’s stays.',
+  })
+  @ApiParam({ name: 'projectId' })
+  @ApiHeader(idempotencyKey)
+  @ApiAcceptedResponse({ type: dto.DeleteProjectReceiptView })
+  @ApiProblems(deleteProjectProblems)
+  async deleteProject(
+    @CurrentIdentity() identity: Identity,
+    @PublicId('projectId', 'project', deleteProjectProblems, 'ProjectNotFound') projectId: string,
+    @IdempotencyKey() key: string | null,
+    @Query() { expected }: ExpectedQuery,
+  ): Promise<dto.DeleteProjectReceiptView> {
+    const command = key === null ? null : await keyed(this.sealer, identity, key, { command: 'deleteProject', project: projectId, expected });
+    return dto.toDeleteProjectReceiptView(respond(await this.commands.execute(new DeleteProjectCommand(identity, command, projectId, expected)), deleteProjectProblems), key);
   }
 
   @Get(':projectId/members')

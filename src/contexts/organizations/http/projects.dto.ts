@@ -9,6 +9,7 @@ import { PageOf, PageQuery } from '@platform/http/paging.js';
 import { IsPublicId } from '@platform/http/public-id.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 import type { ProjectReceipt } from '../commands/create-project.command.js';
+import type { DeleteProjectReceipt } from '../commands/delete-project.command.js';
 import type { ProjectRow } from '../queries/organization.js';
 import type { ProjectMembers } from '../queries/project-roles.js';
 import { Expected } from './organizations.dto.js';
@@ -18,6 +19,20 @@ export class ProjectReceiptView {
   @ApiProperty({ type: 'integer', example: 1 }) revision: number;
 }
 export const toProjectReceiptView = ({ projectId, revision }: ProjectReceipt): ProjectReceiptView => ({ id: toPublicId('project', projectId), revision });
+
+export class DeleteProjectReceiptView {
+  @ApiProperty({ example: 'exec_01k0w3j9v7e8t9q0c5m2x4z6b8', description: 'The stored work that removes the project. It is the organization’s: no member observes it.' })
+  executionId: string;
+  @ApiProperty({ type: String, nullable: true, example: 'delete-1' }) commandKey: string | null;
+  @ApiProperty({ type: 'integer', example: 1 }) sequence: number;
+  @ApiProperty({ example: 'purge_01k0w3j9v7e8t9q0c5m2x4z6b8', description: 'Says how far it is, and stays as the receipt.' }) purge: string;
+}
+export const toDeleteProjectReceiptView = ({ executionId, projectId, sequence }: DeleteProjectReceipt, commandKey: string | null): DeleteProjectReceiptView => ({
+  executionId: toPublicId('execution', executionId),
+  commandKey,
+  sequence,
+  purge: toPublicId('purge', projectId),
+});
 
 export class ProjectView extends ProjectReceiptView {
   @ApiProperty({ example: 'Default' }) name: string;

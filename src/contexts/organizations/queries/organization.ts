@@ -19,19 +19,28 @@ export async function lockOrganization(tx: Tx): Promise<void> {
 }
 
 export async function findProject(tx: ReadTx, id: string): Promise<ProjectRow | null> {
-  const [row] = await tx.query<ProjectRow[]>(`select id, name, revision, created_at from project where organization_id = tenant_organization() and id = $1`, [id]);
+  const [row] = await tx.query<ProjectRow[]>(
+    `select id, name, revision, created_at from project where organization_id = tenant_organization() and deleting_at is null and id = $1`,
+    [id],
+  );
   return row ?? null;
 }
 
-/** One page of projects, the default first. The cursor is an id: a Date would lose the microseconds and repeat rows. */
+/** One page of projects, the default first; one that is being deleted is in no list. The cursor is an id: a Date would lose the microseconds and repeat rows. */
 export const listProjects = (tx: ReadTx, page: { readonly after: string | null; readonly limit: number }): Promise<ProjectRow[]> =>
   tx.query<ProjectRow[]>(
     `select id, name, revision, created_at from project
-     where organization_id = tenant_organization()
+     where organization_id = tenant_organization() and deleting_at is null
        and ($1::uuid is null or (created_at, id) > (select p.created_at, p.id from project p where p.organization_id = tenant_organization() and p.id = $1))
      order by created_at, id limit $2`,
     [page.after, page.limit],
   );
+
+/** Those that are not being deleted. */
+export async function countProjects(tx: ReadTx): Promise<number> {
+  const [row] = await tx.query<{ projects: number }[]>(`select count(*)::int as projects from project where organization_id = tenant_organization() and deleting_at is null`);
+  return row?.projects ?? 0;
+}
 
 export async function findDefaultProject(tx: ReadTx): Promise<string | null> {
   const [first] = await listProjects(tx, { after: null, limit: 1 });

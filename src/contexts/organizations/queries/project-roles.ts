@@ -44,7 +44,7 @@ export const deleteProjectRoles = (tx: Tx, memberId: string): Promise<unknown> =
 /** What a member is in each project of the organization. */
 export const listStandings = (tx: ReadTx, memberId: string): Promise<{ projectId: string; role: OrganizationRole; projectRole: ProjectRole | null }[]> =>
   tx.query(
-    `select p.id as "projectId", m.role, r.role as "projectRole" from member m join project p on p.organization_id = m.organization_id
+    `select p.id as "projectId", m.role, r.role as "projectRole" from member m join project p on p.organization_id = m.organization_id and p.deleting_at is null
      left join project_role r on r.organization_id = p.organization_id and r.project_id = p.id and r.member_id = m.id
      where m.organization_id = tenant_organization() and m.id = $1`,
     [memberId],

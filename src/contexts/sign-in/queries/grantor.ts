@@ -40,7 +40,7 @@ export async function findReach(tx: ReadTx, credentialId: string): Promise<Right
      from credential c
      join member maker on maker.organization_id = c.organization_id and maker.id = c.created_by and maker.suspended_at is null and maker.removed_at is null
      left join member own on own.organization_id = c.organization_id and own.id = c.member_id
-     join project p on p.organization_id = c.organization_id and (c.projects is null or p.id = any (c.projects))
+     join project p on p.organization_id = c.organization_id and p.deleting_at is null and (c.projects is null or p.id = any (c.projects))
      left join project_role mine on mine.organization_id = c.organization_id and mine.project_id = p.id and mine.member_id = own.id
      left join project_role theirs on theirs.organization_id = c.organization_id and theirs.project_id = p.id and theirs.member_id = maker.id
      where c.organization_id = tenant_organization() and c.id = $1`,
@@ -54,7 +54,7 @@ export async function findReach(tx: ReadTx, credentialId: string): Promise<Right
 
 /** The first of `ids` that is no project of the organization. */
 export async function findMissingProject(tx: ReadTx, ids: readonly string[]): Promise<string | null> {
-  const rows = await tx.query<{ id: string }[]>(`select id from project where organization_id = tenant_organization() and id = any ($1)`, [ids]);
+  const rows = await tx.query<{ id: string }[]>(`select id from project where organization_id = tenant_organization() and deleting_at is null and id = any ($1)`, [ids]);
   const known = new Set(rows.map(({ id }) => id));
   return ids.find((id) => !known.has(id)) ?? null;
 }

@@ -47,8 +47,8 @@ const credential = `
   join member maker on maker.organization_id = c.organization_id and maker.id = c.created_by
   cross join lateral (
     select coalesce(
-      (select p.id from project p where p.organization_id = c.organization_id and p.id = asked.project_id and (c.projects is null or p.id = any (c.projects))),
-      (select p.id from project p where p.organization_id = c.organization_id and (c.projects is null or p.id = any (c.projects)) order by p.created_at, p.id limit 1)) as id) project
+      (select p.id from project p where p.organization_id = c.organization_id and p.id = asked.project_id and p.deleting_at is null and (c.projects is null or p.id = any (c.projects))),
+      (select p.id from project p where p.organization_id = c.organization_id and p.deleting_at is null and (c.projects is null or p.id = any (c.projects)) order by p.created_at, p.id limit 1)) as id) project
   left join member own on own.organization_id = c.organization_id and own.id = c.member_id
   left join member mirror on mirror.organization_id = c.organization_id and mirror.key_id = c.id and mirror.key_project_id = project.id
   left join project_role mine on mine.organization_id = c.organization_id and mine.project_id = project.id and mine.member_id = own.id

@@ -1,0 +1,12 @@
+import { Query } from '@nestjs/cqrs';
+import type { ReadTx } from '@engine/tx.js';
+
+/** The project in which a credential acts where a request names none: the earliest that it may act in. `null`: it may act in none. */
+export class FindActiveProjectQuery extends Query<string | null> {
+  constructor(
+    readonly tokenId: string,
+    readonly tx: ReadTx,
+  ) {
+    super();
+  }
+}
