@@ -253,6 +253,8 @@ describe('POST …/decisions', () => {
     expect(await rowOf('execution_call', id)).toMatchObject({ state: 'unknown', decided: 'stop', result: null });
     expect(await rowOf('execution', id)).toMatchObject({ signal_count: 1 });
     expect(hints.filter((hint) => hint.includes(id))).toEqual([[id]]);
+    const told = await work.write(who, (tx) => tx.query<unknown[]>(`select action, member_id, detail from audit_inbox where target_id = $1`, [id]));
+    expect(told).toEqual([{ action: 'execution.decided', member_id: who.memberId, detail: { step: 2, attempt: 1, decision: 'stop' } }]);
   });
 
   test.each([[{ text: 'done', parts: [1, null, { deep: [true] }] }], ['text \u2028'], [0], [false], [null], [[]]])(

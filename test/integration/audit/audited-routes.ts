@@ -1,0 +1,43 @@
+import type { AuditAction } from '@domain/audit/actions.js';
+
+/**
+ * What each state-changing operation tells the audit log, or why it tells nothing. `shownBy`: its good request needs a state that this world does not
+ * have, so that the test named here shows it. A new operation gets its line here.
+ */
+export type AuditedRoute = { readonly tells: readonly AuditAction[]; readonly shownBy?: string } | { readonly nothing: string };
+
+const conversation = 'What people and bots say and do in a chat is content, and stands in the chat and in the log of its work.';
+
+export const auditedRoutes: Readonly<Record<string, AuditedRoute>> = {
+  renameOrganization: { tells: ['organization.renamed'] },
+  createMember: { tells: ['member.created', 'token.created'] },
+  changeMember: { tells: ['member.renamed', 'member.role_changed'] },
+  removeMember: { tells: ['member.removed'] },
+  createServiceAccount: { tells: ['member.created'] },
+  createServiceAccountToken: { tells: ['token.created'] },
+  rotateServiceAccountToken: { tells: ['token.rotated'] },
+  revokeServiceAccountToken: { tells: ['token.revoked'] },
+  createProject: { tells: ['project.created'] },
+  renameProject: { tells: ['project.renamed'] },
+  setProjectMembers: { tells: ['project.role_set'] },
+  createToken: { tells: ['token.created'] },
+  rotateToken: { tells: ['token.rotated'] },
+  revokeToken: { tells: ['token.revoked'] },
+  createApiKey: { tells: ['key.created'] },
+  rotateApiKey: { tells: ['key.rotated'] },
+  revokeApiKey: { tells: ['key.revoked'] },
+  createModelConnection: { tells: ['connection.created'] },
+  changeModelConnection: { tells: ['connection.changed', 'connection.secret_replaced'] },
+  deleteModelConnection: { tells: ['connection.deleted'] },
+  createBot: { tells: ['bot.created'] },
+  changeBot: { tells: ['bot.changed'] },
+  setBotGrants: { tells: ['bot.grant_set'] },
+  deleteBot: { tells: ['bot.deleted'] },
+  decideExecutionCall: { tells: ['execution.decided'], shownBy: 'test/integration/executions/executions.spec.ts' },
+  sendBotMessage: { nothing: conversation },
+  sendChatMessage: { nothing: conversation },
+  interruptChat: { nothing: conversation },
+  replaceTodos: { nothing: conversation },
+  cancelExecution: { nothing: 'Everybody stops their own work alone, and its log says so.' },
+  changeSettings: { nothing: 'A default bot gives nobody a right.' },
+};
