@@ -29,6 +29,7 @@ const exceptions: Exceptions = {
     execution: 'The engine claims, locks and releases heads of every tenant through its own functions.',
     execution_event: 'The doctor counts events behind heads; the columns that hold content are not granted.',
     execution_call: 'The doctor counts calls whose result nobody knows; the columns that hold content are not granted.',
+    sealed_record: 'Whoever takes a credential away finds the work that was begun with it; the column that holds content is not granted.',
     resource_lease: 'The doctor names leases that nobody will close; an operator shows and settles one by its id.',
     execution_signal: 'The doctor reads when ready work was signalled; the columns that hold content are not granted.',
     product_event_inbox: 'The sequencer takes what was told in every project.',

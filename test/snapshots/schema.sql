@@ -956,12 +956,18 @@ constraint PK_0edff5015b71cc0389ae0f4b9a1 PRIMARY KEY (id);
 
 table sealed_record owner openbot_owner row security forced
   id uuid not null comment NULL
+    grant select to openbot_engine
   organization_id uuid not null comment NULL
   project_id uuid not null comment NULL
   kind text not null comment NULL
   body bytea not null comment NULL
   created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  credential_id uuid comment NULL
+    grant select to openbot_engine
 constraint sealed_record_pkey PRIMARY KEY (id)
+policy sealed_record_engine permissive for select to openbot_engine
+  using true
+  with check 
 policy sealed_record_platform restrictive for all to openbot_app
   using ((organization_id <> '00000000-0000-0000-0000-000000000000'::uuid) OR pg_has_role('openbot_worker'::name, 'usage'::text))
   with check 
@@ -1186,6 +1192,21 @@ $function$
 
 owner openbot_engine;
 grant execute to openbot_owner;
+
+CREATE OR REPLACE FUNCTION public.begun_with(p_id uuid, p_credentials uuid[])
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with recursive line as (
+    select x.identity_id, x.parent_id from execution x where x.id = p_id
+    union all
+    select x.identity_id, x.parent_id from line l join execution x on x.id = l.parent_id where l.identity_id is null)
+  select exists (select from line l join sealed_record s on s.id = l.identity_id where s.credential_id = any (p_credentials))
+$function$
+
+owner openbot_owner;
+grant execute to openbot_engine;
 
 CREATE OR REPLACE FUNCTION public.call_of(p_id uuid, p_step integer, p_name text, p_attempt integer)
  RETURNS execution_call
@@ -2346,7 +2367,7 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_worker;
 
-CREATE OR REPLACE FUNCTION public.open_work_of(p_members uuid[], p_projects uuid[], p_lock boolean)
+CREATE OR REPLACE FUNCTION public.open_work_of(p_members uuid[], p_others uuid[], p_credentials uuid[], p_projects uuid[], p_lock boolean)
  RETURNS TABLE(o_id uuid, o_project uuid, o_identity uuid)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -2354,14 +2375,17 @@ CREATE OR REPLACE FUNCTION public.open_work_of(p_members uuid[], p_projects uuid
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
 AS $function$
+declare everybody uuid[] := p_members || p_others;
 begin
   if p_lock then
     return query select x.id, x.project_id, x.identity_id from execution x
-      where x.organization_id = tenant_organization() and x.project_id = any (p_projects) and x.member_id = any (p_members) and x.ended_at is null and (x.identity_id is not null or x.parent_id is not null)
+      where x.organization_id = tenant_organization() and x.project_id = any (p_projects) and x.member_id = any (everybody) and x.ended_at is null and (x.identity_id is not null or x.parent_id is not null)
+        and (x.member_id = any (p_members) or begun_with(x.id, p_credentials))
       order by x.id for no key update;
   else
     return query select x.id, x.project_id, x.identity_id from execution x
-      where x.organization_id = tenant_organization() and x.project_id = any (p_projects) and x.member_id = any (p_members) and x.ended_at is null and (x.identity_id is not null or x.parent_id is not null);
+      where x.organization_id = tenant_organization() and x.project_id = any (p_projects) and x.member_id = any (everybody) and x.ended_at is null and (x.identity_id is not null or x.parent_id is not null)
+        and (x.member_id = any (p_members) or begun_with(x.id, p_credentials));
   end if;
 end $function$
 
@@ -2689,25 +2713,25 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_app;
 
-CREATE OR REPLACE FUNCTION public.revoke_work_of(p_members uuid[], p_projects uuid[])
+CREATE OR REPLACE FUNCTION public.revoke_work_of(p_members uuid[], p_others uuid[], p_credentials uuid[], p_projects uuid[])
  RETURNS uuid[]
  LANGUAGE plpgsql
  SET "app.project" TO ''
 AS $function$
 declare r record; revoked uuid[] := '{}'; held uuid[] := '{}'; works jsonb := '[]';
 begin
-  for r in select distinct m.id from unnest(p_members) m(id) order by 1 loop
+  for r in select distinct m.id from unnest(p_members || p_others) m(id) order by 1 loop
     perform pg_advisory_xact_lock(hashtextextended('openbot:member:' || r.id, 0));
   end loop;
-  for r in select distinct o.o_identity::text as id from open_work_of(p_members, p_projects, false) o where o.o_identity is not null order by 1 loop
+  for r in select distinct o.o_identity::text as id from open_work_of(p_members, p_others, p_credentials, p_projects, false) o where o.o_identity is not null order by 1 loop
     perform revoke_identity(r.id::uuid);
     revoked := revoked || r.id::uuid;
   end loop;
-  for r in select * from open_work_of(p_members, p_projects, true) loop
+  for r in select * from open_work_of(p_members, p_others, p_credentials, p_projects, true) loop
     held := held || r.o_id;
     works := works || jsonb_build_object('id', r.o_id, 'project', r.o_project);
   end loop;
-  if exists (select from open_work_of(p_members, p_projects, false) o where not o.o_id = any (held) or not coalesce(o.o_identity = any (revoked), true)) then
+  if exists (select from open_work_of(p_members, p_others, p_credentials, p_projects, false) o where not o.o_id = any (held) or not coalesce(o.o_identity = any (revoked), true)) then
     raise exception 'work was admitted below work that is being stopped' using errcode = 'serialization_failure';
   end if;
   for r in select (w.v->>'id')::uuid as id, w.v->>'project' as project from jsonb_array_elements(works) w(v) loop

@@ -43,12 +43,21 @@ export async function holdMember(tx: Tx, memberId: string): Promise<void> {
   await tx.query(`select hold_member($1)`, [memberId]);
 }
 
+/** Whose work: all of `members`, and of `others` what was begun with one of `credentials`, as `saveIdentity` noted it, or is below that. */
+export type RevokedWork = {
+  readonly members: readonly string[];
+  readonly others?: readonly string[];
+  readonly credentials?: readonly string[];
+  readonly projects: readonly string[];
+};
+
 /**
- * Takes from members the right to act in these projects. Every identity of their open work is revoked as by `revokeIdentity`, and the work is asked to
- * stop, whether it runs, waits or is queued: it ends as failed, `identity_revoked`. The caller holds no head. Answers what to publish after the commit.
+ * Takes the right to act in these projects. Every identity of that open work is revoked as by `revokeIdentity`, and the work is asked to stop, whether it
+ * runs, waits or is queued: it ends as failed, `identity_revoked`. The caller holds no head. Answers what to publish after the commit.
  */
-export async function revokeWork(tx: Tx, memberIds: readonly string[], projectIds: readonly string[]): Promise<readonly string[]> {
-  const [row] = (await tx.query(`select revoke_work_of($1::uuid[], $2::uuid[]) as touched`, [memberIds, projectIds])) as { touched: string[] }[];
+export async function revokeWork(tx: Tx, { members, others = [], credentials = [], projects }: RevokedWork): Promise<readonly string[]> {
+  const values = [members, others, credentials, projects];
+  const [row] = (await tx.query(`select revoke_work_of($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[]) as touched`, values)) as { touched: string[] }[];
   return row?.touched ?? [];
 }
 

@@ -10,6 +10,7 @@ import { RemoveMemberHandler } from './commands/remove-member.command.js';
 import { RenameOrganizationHandler } from './commands/rename-organization.command.js';
 import { RenameProjectHandler } from './commands/rename-project.command.js';
 import { SetProjectMembersHandler } from './commands/set-project-members.command.js';
+import { StopWorkHandler } from './commands/stop-work.command.js';
 import { MembersController } from './http/members.controller.js';
 import { OrganizationController } from './http/organization.controller.js';
 import { ProjectPurgesController } from './http/project-purges.controller.js';
@@ -38,6 +39,7 @@ import { ProjectPurgeSaga } from './sagas/project-purge.saga.js';
     RenameOrganizationHandler,
     RenameProjectHandler,
     SetProjectMembersHandler,
+    StopWorkHandler,
   ],
 })
 export class OrganizationsModule {}

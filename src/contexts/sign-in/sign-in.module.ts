@@ -16,6 +16,7 @@ import { SettingsController } from './http/settings.controller.js';
 import { TokensController } from './http/tokens.controller.js';
 import { FindActiveProjectHandler } from './queries/find-active-project.handler.js';
 import { LoadIdentityHandler } from './queries/load-identity.handler.js';
+import { MadeCredentialsHandler } from './queries/made-credentials.handler.js';
 import { TokenAuthenticator } from './token-authenticator.js';
 
 /** Global for the one thing that it gives the platform: the authenticator. */
@@ -30,6 +31,7 @@ import { TokenAuthenticator } from './token-authenticator.js';
     FoundOrganizationHandler,
     IssueTokenHandler,
     LoadIdentityHandler,
+    MadeCredentialsHandler,
     ProvisionDevelopmentHandler,
     RevokeCredentialsHandler,
     RevokeCredentialHandler,

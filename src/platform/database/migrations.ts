@@ -28,6 +28,7 @@ import { AuditedWork1764500000705 } from '@migrations/1764500000705-audited-work
 import { ProjectPurges1764500000730 } from '@migrations/1764500000730-project-purges.js';
 import { PurgedRows1764500000731 } from '@migrations/1764500000731-purged-rows.js';
 import { RateLimits1764500000740 } from '@migrations/1764500000740-rate-limits.js';
+import { WorkByCredential1764500000742 } from '@migrations/1764500000742-work-by-credential.js';
 
 /** Every migration, in the order of its timestamp. A list and not a folder, so that a build holds what it was tested with. */
 export const migrations: readonly (new () => MigrationInterface)[] = [
@@ -60,4 +61,5 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   ProjectPurges1764500000730,
   PurgedRows1764500000731,
   RateLimits1764500000740,
+  WorkByCredential1764500000742,
 ];

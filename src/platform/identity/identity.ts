@@ -16,6 +16,8 @@ export type Identity = {
   readonly role: OrganizationRole | null;
   /** What the credential may do in this project now. */
   readonly permissions: Rights;
+  /** When the credential ends by itself; absent: never. */
+  readonly expiresAt?: Date;
   /** The network address that the request came from, for the audit log alone. None: no request. */
   readonly address?: string;
 };

@@ -21,6 +21,8 @@ export type ChatApp = {
   otherToken(person: Person): Promise<Person>;
   /** An API key that the person makes, as one who calls; `keyId` is its own. */
   apiKey(person: Person, scopes: readonly string[]): Promise<Person & { readonly keyId: string }>;
+  /** Whoever a credential is: calls made with it. */
+  holder(token: string): Pick<Person, 'token' | 'call'>;
   member(owner: Person): Promise<Person>;
   bot(person: Person, more?: object): Promise<string>;
   /** Another process on the same database. */
@@ -55,6 +57,7 @@ export async function startChatApp(env: Record<string, string> = {}): Promise<Ch
       const { id, key } = (await person.call('POST', '/v1/api-keys', { name: 'Program', scopes })).body;
       return { ...person, token: key, call: app.as(key as string), keyId: id };
     },
+    holder: (token) => ({ token, call: app.as(token) }),
     member: (owner) => app.createMember(owner as Caller),
     bot: async ({ call }, more = {}) => {
       const made = await call('POST', '/v1/bots', { name: 'Planner', model: scripted, ...more });

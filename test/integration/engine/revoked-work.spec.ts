@@ -43,7 +43,7 @@ const ended = (id: string): Promise<Row[]> =>
     (rows) => rows.every(({ state }) => ['failed', 'cancelled', 'completed'].includes(state)),
   );
 const revoke = async (memberId: string, of = projects): Promise<readonly string[]> => {
-  const revoked = await transact(database.api, tenant, async (tx) => ok(await revokeWork(tx, [memberId], of)));
+  const revoked = await transact(database.api, tenant, async (tx) => ok(await revokeWork(tx, { members: [memberId], projects: of })));
   engine.wake.publish(revoked.ok ? revoked.value : []);
   return revoked.ok ? revoked.value : [];
 };

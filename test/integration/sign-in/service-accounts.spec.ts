@@ -81,6 +81,13 @@ test('rotation and revocation are for the tokens of accounts: the tokens of peop
   expect(await counts(admin.token)).toBe(200);
 });
 
+test('409: an account does not become an owner, whoever asks', async () => {
+  const account = await created(owner);
+  const changed = (body: object) => owner.call('PATCH', `/v1/organization/members/${account}`, { expected: 1, ...body });
+  expect(await changed({ role: 'owner' })).toMatchObject({ status: 409, body: { _tag: 'OwnerIsNoPerson' } });
+  expect(await changed({ role: 'admin' })).toMatchObject({ status: 200, body: { role: 'admin' } });
+});
+
 test('403: nobody makes an account that may do more than they may; 400: none is an owner', async () => {
   expect((await owner.call('POST', accounts, { name: 'x', role: 'owner' })).status).toBe(400);
   const member = await app.createMember(owner);

@@ -8,6 +8,8 @@ export type MemberNotFound = { readonly _tag: 'MemberNotFound' };
 export type MemberRevisionConflict = { readonly _tag: 'MemberRevisionConflict'; readonly revision: number };
 /** Nobody changes their own role or suspends themselves. */
 export type OwnMembership = { readonly _tag: 'OwnMembership' };
+/** A program owns no organization: an owner answers for it. */
+export type OwnerIsNoPerson = { readonly _tag: 'OwnerIsNoPerson' };
 /** An organization always has a person who owns it and is not suspended. */
 export type LastOwner = { readonly _tag: 'LastOwner' };
 /** `revision` is the one to read and send again. */

@@ -19,7 +19,7 @@ const rows: readonly Row[] = [
 ];
 test.each(rows)('%s', (_, asker, member, { change, otherOwners }, outcome) => {
   const judged = judgeMembershipChange(
-    { asker: { memberId: 'asker', permissions: rightsOf({ role: asker, projectRole: null }) }, member: { id: 'member', role: member, suspended: false }, change },
+    { asker: { memberId: 'asker', permissions: rightsOf({ role: asker, projectRole: null }) }, member: { id: 'member', kind: 'person', role: member, suspended: false }, change },
     otherOwners,
   );
   expect(judged.ok ? 'ok' : judged.failure._tag).toBe(outcome);
@@ -31,6 +31,14 @@ test.each([
   ['one may leave', { removed: true }, 'ok'],
 ] as const)('%s', (_, change, outcome) => {
   const asker = { memberId: 'me', permissions: rightsOf({ role: 'owner', projectRole: null }) };
-  const judged = judgeMembershipChange({ asker, member: { id: 'me', role: 'owner', suspended: false }, change }, 1);
+  const judged = judgeMembershipChange({ asker, member: { id: 'me', kind: 'person', role: 'owner', suspended: false }, change }, 1);
   expect(judged.ok ? 'ok' : judged.failure._tag).toBe(outcome);
+});
+
+test('a program becomes no owner, whoever asks, and anything else as a person does', () => {
+  const asker = { memberId: 'asker', permissions: rightsOf({ role: 'owner', projectRole: null }) };
+  const becomes = (role: OrganizationRole) =>
+    judgeMembershipChange({ asker, member: { id: 'program', kind: 'service_account', role: 'member', suspended: false }, change: { role } }, 1);
+  expect(becomes('owner')).toEqual({ ok: false, failure: { _tag: 'OwnerIsNoPerson' } });
+  expect(becomes('admin').ok).toBe(true);
 });

@@ -13,13 +13,15 @@ export type TurnAdmission = {
   readonly identityId: string;
   /** Whether it moves at once; else it waits until the turn before it ends. */
   readonly advances: boolean;
+  /** When what the work was begun with ends by itself, and the work with it. */
+  readonly endsAt: Date | null;
   /** Given where the id was reserved before the row exists. */
   readonly executionId?: string;
 };
 
 /** A turn and the execution that will run it: both exist while they wait, so that a receipt can name them. The chat's row is locked. */
 export async function admitTurn(tx: Tx, chat: ChatRow, admission: TurnAdmission): Promise<AdmittedTurn> {
-  const { context, author, identityId, advances, executionId = uuidv7() } = admission;
+  const { context, author, identityId, advances, endsAt, executionId = uuidv7() } = admission;
   const turnId = uuidv7();
   if (advances) await tx.query(`update chat set turn_count = turn_count + 1, running_turn_id = $2 where id = $1`, [chat.id, turnId]);
   await tx.query(
@@ -36,6 +38,7 @@ export async function admitTurn(tx: Tx, chat: ChatRow, admission: TurnAdmission)
     identityId,
     memberId: author.memberId,
     ready: advances,
+    deadline: endsAt,
   });
   return { turnId, executionId };
 }

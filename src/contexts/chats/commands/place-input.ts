@@ -42,7 +42,13 @@ type Place = { readonly turns: OpenTurns; readonly placement: Placement };
 async function turnFor(tx: Tx, key: OrganizationKey, who: Identity, chat: ChatRow, { turns, placement }: Place): Promise<AdmittedTurn> {
   if (placement._tag === 'StartsTurn') {
     const identityId = await saveIdentity(tx, key, who);
-    return admitTurn(tx, chat, { context: who.context, author: { memberId: who.memberId, tokenId: who.tokenId }, identityId, advances: placement.advances });
+    return admitTurn(tx, chat, {
+      context: who.context,
+      author: { memberId: who.memberId, tokenId: who.tokenId },
+      identityId,
+      advances: placement.advances,
+      endsAt: who.expiresAt ?? null,
+    });
   }
   const turn = [turns.advancing, ...turns.waiting].find((open) => open?.id === placement.turn);
   if (!turn) throw new Error('an input was placed into a turn that is not open');

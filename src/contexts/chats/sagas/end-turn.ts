@@ -6,6 +6,7 @@ import type { OrganizationKey } from '@engine/sealing.js';
 import type { Tx } from '@engine/tx.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 import { admitTurn, type AdmittedTurn } from '../commands/admit-turn.js';
+import { loadIdentityRecord } from '../queries/identity-record.js';
 import type { ChatRow } from '../queries/chats.js';
 import { readOpenTurns, toWaiting, type OpenTurn } from '../queries/inbox.js';
 import { moveInputs, readUnreadInputs, takeInputs, type UnreadInput } from '../queries/inputs.js';
@@ -111,7 +112,9 @@ async function returnInputs(tx: Tx, key: OrganizationKey, stored: Stored<TurnCur
   const { returns, next } = plan;
   if (returns._tag === 'Nothing') return null;
   const target =
-    returns._tag === 'ToWaiting' ? { turnId: returns.turn, executionId: executionOf(waiting, returns.turn) } : await admitSuccessor(tx, stored, chat, turn, next._tag === 'New');
+    returns._tag === 'ToWaiting'
+      ? { turnId: returns.turn, executionId: executionOf(waiting, returns.turn) }
+      : await admitSuccessor(tx, key, stored, { chat, turn, advances: next._tag === 'New' });
   await moveInputs(tx, unread, target.turnId);
   const [input, into, executionId] = [(id: string) => toPublicId('input', id), toPublicId('turn', target.turnId), toPublicId('execution', target.executionId)];
   for (const { id } of unread) {
@@ -121,8 +124,12 @@ async function returnInputs(tx: Tx, key: OrganizationKey, stored: Stored<TurnCur
   return target;
 }
 
+type Succeeded = Pick<Ending, 'chat' | 'turn'> & { readonly advances: boolean };
+
 /** Acts as the ended turn did: its author sent the inputs. */
-function admitSuccessor(tx: Tx, stored: Stored<TurnCursor>, chat: ChatRow, turn: TurnRow, advances: boolean): Promise<AdmittedTurn> {
+async function admitSuccessor(tx: Tx, key: OrganizationKey, stored: Stored<TurnCursor>, { chat, turn, advances }: Succeeded): Promise<AdmittedTurn> {
   if (stored.identityId === null) throw new Error('a turn without an identity');
-  return admitTurn(tx, chat, { context: stored.context, author: authorOf(turn), identityId: stored.identityId, advances, executionId: stored.cursor.successorId });
+  const { identityId, context, cursor } = stored;
+  const { expiresAt: endsAt } = await loadIdentityRecord(tx, key, identityId);
+  return admitTurn(tx, chat, { context, author: authorOf(turn), identityId, advances, endsAt, executionId: cursor.successorId });
 }

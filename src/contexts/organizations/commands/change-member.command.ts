@@ -1,11 +1,9 @@
 import { Command, CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import type { AuditEvent } from '@domain/audit/entry.js';
-import { mayHaveWork, rightsOf } from '@domain/access/rights.js';
 import type { MemberNotFound, MemberRevisionConflict } from '@domain/organizations/member.js';
 import { judgeMembershipChange, type MembershipChange, type MembershipFailure } from '@domain/organizations/membership.js';
 import { fail, ok, type Result } from '@domain/result.js';
-import { revokeWork } from '@engine/executions.js';
 import type { Tx } from '@engine/tx.js';
 import { WakeChannel } from '@engine/wake-channel.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
@@ -15,7 +13,7 @@ import type { Identity } from '@platform/identity/identity.js';
 import type { Member } from '../public/member.queries.js';
 import { countOtherOwners, findMember } from '../queries/members.js';
 import { lockOrganization } from '../queries/organization.js';
-import { listStandings } from '../queries/project-roles.js';
+import { stopLostWork } from './stop-work.command.js';
 
 /** What is undefined stays as it is. */
 export type MemberChange = Pick<MembershipChange, 'role' | 'suspended'> & { readonly expected: number; readonly name?: string | undefined };
@@ -48,7 +46,7 @@ export class ChangeMemberHandler implements ICommandHandler<ChangeMemberCommand>
       if (!locked.ok) return locked;
       await storeChange(tx, memberId, change);
       await this.commands.execute(new RecordAuditCommand(tx, identity, ...eventsOf(locked.value, change)));
-      const touched = await stopLostWork(tx, memberId, change.suspended ?? false);
+      const touched = await stopLostWork(tx, this.queries, memberId, change.suspended ?? false);
       const member = await findMember(tx, memberId);
       return member ? ok({ member, touched }) : fail({ _tag: 'MemberNotFound' });
     });
@@ -92,11 +90,4 @@ export async function lockMembership(
   if (member.revision !== expected) return fail({ _tag: 'MemberRevisionConflict', revision: member.revision });
   const judged = judgeMembershipChange({ asker, member, change }, await countOtherOwners(tx, memberId));
   return judged.ok ? ok(member) : judged;
-}
-
-/** Ends what bots do for the member wherever they may not have them work any more. Last: it locks heads. */
-export async function stopLostWork(tx: Tx, memberId: string, everywhere: boolean): Promise<readonly string[]> {
-  const standings = await listStandings(tx, memberId);
-  const projects = standings.filter((standing) => everywhere || !mayHaveWork(rightsOf(standing))).map(({ projectId }) => projectId);
-  return projects.length > 0 ? revokeWork(tx, [memberId], projects) : [];
 }

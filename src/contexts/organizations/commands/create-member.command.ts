@@ -44,7 +44,7 @@ export class CreateMemberHandler implements ICommandHandler<CreateMemberCommand>
       if (!made) return fail({ _tag: 'MemberConflict' });
       await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'member.created', target: id, detail: { kind: 'person', role: wanted.role } }));
       const token = await this.commands.execute(new IssueTokenCommand(context, id, { name: 'First token', expiresInMs: null }, { tx, identity }));
-      return ok({ member: { id, ...wanted, suspended: false, revision: 1, createdAt: made.created_at }, token });
+      return ok({ member: { id, kind: 'person', ...wanted, suspended: false, revision: 1, createdAt: made.created_at }, token });
     });
   }
 }

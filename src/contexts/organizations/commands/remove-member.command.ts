@@ -7,7 +7,8 @@ import { RevokeCredentialsCommand } from '@contexts/sign-in/public/revoke-creden
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { deleteProjectRoles } from '../queries/project-roles.js';
-import { lockMembership, stopLostWork, type ChangeMemberFailure } from './change-member.command.js';
+import { lockMembership, type ChangeMemberFailure } from './change-member.command.js';
+import { stopLostWork } from './stop-work.command.js';
 
 /** The row stays, because what the member made and did names it; nothing that the member held counts any more, and no way leads back. */
 export class RemoveMemberCommand extends Command<Result<null, ChangeMemberFailure>> {
@@ -37,7 +38,7 @@ export class RemoveMemberHandler implements ICommandHandler<RemoveMemberCommand>
       await deleteProjectRoles(tx, memberId);
       await this.commands.execute(new RevokeCredentialsCommand(memberId, tx));
       await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'member.removed', target: memberId, detail: { role: locked.value.role } }));
-      return ok(await stopLostWork(tx, memberId, true));
+      return ok(await stopLostWork(tx, this.queries, memberId, true));
     });
     if (!removed.ok) return removed;
     this.wake.publish(removed.value);

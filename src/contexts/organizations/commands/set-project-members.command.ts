@@ -6,7 +6,6 @@ import type { ProjectRole } from '@domain/access/roles.js';
 import type { Forbidden } from '@domain/organizations/member.js';
 import type { ProjectMemberInvalid } from '@domain/organizations/project.js';
 import { fail, ok, type Result } from '@domain/result.js';
-import { revokeWork } from '@engine/executions.js';
 import type { Tx } from '@engine/tx.js';
 import { WakeChannel } from '@engine/wake-channel.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
@@ -18,6 +17,7 @@ import type { Member } from '../public/member.queries.js';
 import { findMembers } from '../queries/members.js';
 import { lockOrganization } from '../queries/organization.js';
 import { listProjectMembers, replaceProjectMembers, type ProjectMember, type ProjectMembers } from '../queries/project-roles.js';
+import { stopWorkIn } from './stop-work.command.js';
 import { lockOwnProject, type RenameProjectFailure } from './rename-project.command.js';
 
 export type SetProjectMembersFailure = RenameProjectFailure | Forbidden | ProjectMemberInvalid;
@@ -75,7 +75,7 @@ export class SetProjectMembersHandler implements ICommandHandler<SetProjectMembe
     await tx.query(`update project set revision = revision + 1 where organization_id = tenant_organization() and id = $1`, [projectId]);
     await this.commands.execute(new RecordAuditCommand(tx, identity, ...eventsOf(before, members)));
     const stopped = [...new Set(changed.map(({ memberId }) => memberId))].filter((id) => !hasWork(found.get(id), members));
-    const touched = stopped.length > 0 ? await revokeWork(tx, stopped, [projectId]) : [];
+    const touched = await stopWorkIn(tx, this.queries, stopped, [projectId]);
     return ok({ set: { revision: expected + 1, members }, touched });
   }
 }

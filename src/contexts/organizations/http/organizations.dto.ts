@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import { IsBoolean, IsEmail, IsIn, IsInt, IsOptional, Max, Min, ValidateIf } from 'class-validator';
 import { permissionCatalogue, permissionNames, type PermissionName } from '@domain/access/permissions.js';
+import { memberKinds, type MemberKind } from '@domain/access/credentials.js';
 import { organizationRoleNames, organizationRoles, projectRoleNames, projectRoles, type OrganizationRole, type ProjectRole } from '@domain/access/roles.js';
 import { nameLimit } from '@domain/organizations/member.js';
 import { Characters } from '@platform/http/characters.js';
@@ -41,6 +42,7 @@ export const toOrganizationView = ({ id, revision, name, created_at }: Organizat
 
 export class MemberView {
   @ApiProperty({ example: 'mem_01k0w3j9v7e8t9q0c5m2x4z6b8' }) id: string;
+  @ApiProperty({ enum: memberKinds.filter((kind) => kind !== 'api_key') }) kind: MemberKind;
   @ApiProperty({ type: 'integer', description: 'Send it as `expected` with a change.' }) revision: number;
   @ApiProperty({ example: 'Ada' }) name: string;
   @ApiProperty({ type: String, nullable: true, example: 'ada@example.com' }) email: string | null;

@@ -27,6 +27,7 @@ export const changeMemberProblems = {
   Forbidden: { status: 403, message: 'You may not change a member who may do what you may not, nor make one.' },
   MemberRevisionConflict: { status: 409, message: 'The member was changed since you read it.', example: revision },
   OwnMembership: { status: 409, message: 'Nobody changes their own role or suspends themselves: ask somebody else.' },
+  OwnerIsNoPerson: { status: 409, message: 'A service account does not become an owner: only a person answers for the organization.' },
   LastOwner: { status: 409, message: 'This is the last owner of the organization: make another one first.' },
 } satisfies ProblemTable<ChangeMemberFailure>;
 

@@ -1,10 +1,12 @@
 import { Query } from '@nestjs/cqrs';
+import type { MemberKind } from '@domain/access/credentials.js';
 import type { OrganizationRole } from '@domain/access/roles.js';
 import type { TenantContext } from '@domain/tenancy.js';
 import type { ReadTx } from '@engine/tx.js';
 
 export type Member = {
   readonly id: string;
+  readonly kind: MemberKind;
   readonly name: string;
   readonly email: string | null;
   readonly role: OrganizationRole;
@@ -13,7 +15,7 @@ export type Member = {
   readonly createdAt: Date;
 };
 
-export type ServiceAccount = Omit<Member, 'email'>;
+export type ServiceAccount = Omit<Member, 'email' | 'kind'>;
 /** Who somebody is; the mirror of an API key bears the key's name. */
 export type NamedMember = Pick<Member, 'id' | 'name' | 'email'>;
 

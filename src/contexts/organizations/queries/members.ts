@@ -1,9 +1,11 @@
+import type { MemberKind } from '@domain/access/credentials.js';
 import type { OrganizationRole } from '@domain/access/roles.js';
 import type { ReadTx, Tx } from '@engine/tx.js';
 import type { Member, NamedMember } from '../public/member.queries.js';
 
 type MemberRow = {
   readonly id: string;
+  readonly kind: MemberKind;
   readonly name: string;
   readonly email: string | null;
   readonly role: OrganizationRole;
@@ -12,9 +14,10 @@ type MemberRow = {
   readonly created_at: Date;
 };
 
-const columns = `id, name, email, role, suspended_at, revision, created_at`;
-const toMember = ({ id, name, email, role, suspended_at, revision, created_at }: MemberRow): Member => ({
+const columns = `id, kind, name, email, role, suspended_at, revision, created_at`;
+const toMember = ({ id, kind, name, email, role, suspended_at, revision, created_at }: MemberRow): Member => ({
   id,
+  kind,
   name,
   email,
   role,

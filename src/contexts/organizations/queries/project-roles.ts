@@ -41,6 +41,9 @@ export const insertProjectRole = (tx: Tx, projectId: string, { memberId, role }:
 export const deleteProjectRoles = (tx: Tx, memberId: string): Promise<unknown> =>
   tx.query(`delete from project_role where organization_id = tenant_organization() and member_id = $1`, [memberId]);
 
+export const listProjectIds = async (tx: ReadTx): Promise<string[]> =>
+  (await tx.query<{ id: string }[]>(`select id from project where organization_id = tenant_organization()`)).map(({ id }) => id);
+
 /** What a member is in each project of the organization. */
 export const listStandings = (tx: ReadTx, memberId: string): Promise<{ projectId: string; role: OrganizationRole; projectRole: ProjectRole | null }[]> =>
   tx.query(

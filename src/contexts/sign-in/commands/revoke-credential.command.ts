@@ -1,14 +1,16 @@
 import { Command, CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import { fail, ok, type Result } from '@domain/result.js';
+import { WakeChannel } from '@engine/wake-channel.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
+import { StopWorkCommand } from '@contexts/organizations/public/stop-work.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { memberOf, whose, type CredentialsOf } from '../queries/credential-lists.js';
 import { revokedEvent } from './credential-events.js';
 import type { CredentialNotFound } from './rotate-credential.command.js';
 
-/** Ends a credential with all its secrets, maybe the one that asks. The row stays: work and receipts name it. */
+/** Ends a credential with all its secrets, maybe the one that asks, and the work that was begun with it. The row stays: work and receipts name it. */
 export class RevokeCredentialCommand extends Command<Result<null, CredentialNotFound>> {
   constructor(
     readonly identity: Identity,
@@ -24,14 +26,18 @@ export class RevokeCredentialHandler implements ICommandHandler<RevokeCredential
   constructor(
     private readonly db: DataSource,
     private readonly commands: CommandBus,
+    private readonly wake: WakeChannel,
   ) {}
 
-  execute({ identity, of, credentialId }: RevokeCredentialCommand): Promise<Result<null, CredentialNotFound>> {
-    return transact<Result<null, CredentialNotFound>>(this.db, identity.context, async (tx) => {
+  async execute({ identity, of, credentialId }: RevokeCredentialCommand): Promise<Result<null, CredentialNotFound>> {
+    const ended = await transact<Result<readonly string[], CredentialNotFound>>(this.db, identity.context, async (tx) => {
       const [, revoked] = await tx.query<[unknown[], number]>(`update credential set revoked_at = clock_timestamp() where ${whose(of)} and id = $2`, [memberOf(of), credentialId]);
       if (revoked === 0) return fail({ _tag: 'CredentialNotFound' });
       await this.commands.execute(new RecordAuditCommand(tx, identity, revokedEvent(of, credentialId)));
-      return ok(null);
+      return ok(await this.commands.execute(new StopWorkCommand([{ id: credentialId, memberId: memberOf(of) }], tx)));
     });
+    if (!ended.ok) return ended;
+    this.wake.publish(ended.value);
+    return ok(null);
   }
 }

@@ -27,6 +27,7 @@ export const identityOf = (organizationId: string, row: CredentialRow): Identity
         credential: row.kind,
         role: row.role,
         permissions: rights(row),
+        ...(row.expires_at ? { expiresAt: row.expires_at } : {}),
       }
     : null;
 
