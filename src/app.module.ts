@@ -1,5 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { CqrsModule } from '@nestjs/cqrs';
+import { AccountsModule } from '@contexts/accounts/accounts.module.js';
 import { AuditModule, AuditWorkerModule } from '@contexts/audit/audit.module.js';
 import { BotsModule } from '@contexts/bots/bots.module.js';
 import { ChatsModule, ChatsWorkerModule } from '@contexts/chats/chats.module.js';
@@ -47,6 +48,7 @@ export class AppModule {
         ...platform,
         OrganizationsModule,
         SignInModule,
+        AccountsModule,
         ModelsModule,
         BotsModule,
         ExecutionsModule,

@@ -1,7 +1,10 @@
 import 'reflect-metadata';
+import type { CommandBus } from '@nestjs/cqrs';
 import { Config } from '@platform/config/config.js';
 import { loadConfig } from '@platform/config/env.js';
 import type { PreparedConfig } from '@platform/database/prepared-config.js';
+import { linkOf, publicUrlOf } from '@platform/identity/public-url.js';
+import { fromPublicId } from '@platform/ids/typeid.js';
 import { readOptions } from '@platform/local/command-options.js';
 import { runningEmbeddedPostgres } from '@platform/local/embedded-postgres.js';
 import { databaseFolder } from '@platform/local/local-state.js';
@@ -27,28 +30,53 @@ async function migrate(args: readonly string[], program: Program): Promise<void>
   program.progress('The database is up to date');
 }
 
-async function createOrganization(args: readonly string[], program: Program): Promise<void> {
-  const name = { required: true, least: 1, most: 100 };
-  const another = args.includes('--another');
-  const given = args.filter((arg) => arg !== '--another');
-  const options = readOptions(given, { name, owner: name, email: { required: false, least: 3, most: 254, form: /^[^\s@]+@[^\s@]+$/ } });
-  // A command listens to nobody: the ports belong to the server that may run beside it.
-  const config = new Config({ ...(await prepared(program)), roles: { api: true, worker: false }, privatePort: null }) as PreparedConfig;
-  const [{ NestFactory }, { CommandBus }, { AppModule }, { FoundOrganizationCommand }, { whileNameIsKept }] = await Promise.all([
-    import('@nestjs/core'),
-    import('@nestjs/cqrs'),
-    import('./app.module.js'),
-    import('@contexts/sign-in/public/found-organization.command.js'),
-    import('@platform/database/organization-names.js'),
-  ]);
+/** The API's modules in a process that listens to nobody: the ports belong to the server that may run beside it. */
+async function openCommands(given: PreparedConfig, program: Program): Promise<CommandBus> {
+  const config = new Config({ ...given, roles: { api: true, worker: false }, privatePort: null }) as PreparedConfig;
+  const [{ NestFactory }, { CommandBus }, { AppModule }] = await Promise.all([import('@nestjs/core'), import('@nestjs/cqrs'), import('./app.module.js')]);
   const app = await NestFactory.createApplicationContext(AppModule.register(config), { logger: false, abortOnError: false });
   program.onStop(() => app.close());
-  const wanted = new FoundOrganizationCommand(options.name ?? '', { name: options.owner ?? '', email: options.email });
+  return app.get(CommandBus);
+}
+
+const publicUrlMissing = 'OPENBOT_PUBLIC_URL must be set for a link: it says where browsers reach the server.';
+
+async function createOrganization(args: readonly string[], program: Program): Promise<void> {
+  const name = { required: true, least: 1, most: 100 };
+  const [another, linkAlone] = [args.includes('--another'), args.includes('--link')];
+  const given = args.filter((arg) => arg !== '--another' && arg !== '--link');
+  const options = readOptions(given, { name, owner: name, email: { required: linkAlone, least: 3, most: 254, form: /^[^\s@]+@[^\s@]+$/ } });
+  const config = await prepared(program);
+  const publicUrl = publicUrlOf(config);
+  if (linkAlone && publicUrl === null) throw new StartFailure(publicUrlMissing);
+  const commands = await openCommands(config, program);
+  const [{ FoundOrganizationCommand }, { IssueOwnerLinkCommand }, { whileNameIsKept }] = await Promise.all([
+    import('@contexts/sign-in/public/found-organization.command.js'),
+    import('@contexts/accounts/public/issue-owner-link.command.js'),
+    import('@platform/database/organization-names.js'),
+  ]);
+  const wanted = new FoundOrganizationCommand(options.name ?? '', { name: options.owner ?? '', email: options.email }, !linkAlone);
   const made = await whileNameIsKept(config.databaseUrl, wanted.name, (isTaken) => {
     if (isTaken && !another) throw new StartFailure(`There is an organization named "${wanted.name}": give --another to make one more of that name.`);
-    return app.get(CommandBus).execute(wanted);
+    return commands.execute(wanted);
   });
-  program.progress(JSON.stringify(made, null, 2));
+  const organizationId = fromPublicId('organization', made.organizationId) ?? '';
+  const link = options.email === null || publicUrl === null ? null : await commands.execute(new IssueOwnerLinkCommand(organizationId, { email: options.email }));
+  program.progress(JSON.stringify({ ...made, setupLink: link?.ok && publicUrl ? linkOf(publicUrl, 'setup', link.value) : null }, null, 2));
+}
+
+async function setupLink(args: readonly string[], program: Program): Promise<void> {
+  const options = readOptions(args, { organization: { required: true, least: 1, most: 100 }, owner: { required: true, least: 3, most: 254 } });
+  const [organizationId, owner] = [fromPublicId('organization', options.organization ?? ''), options.owner ?? ''];
+  const config = await besideRunning(program);
+  const publicUrl = publicUrlOf(config);
+  if (publicUrl === null) throw new StartFailure(publicUrlMissing);
+  const { IssueOwnerLinkCommand } = await import('@contexts/accounts/public/issue-owner-link.command.js');
+  const commands = await openCommands(config, program);
+  const id = fromPublicId('member', owner);
+  const link = organizationId === null ? null : await commands.execute(new IssueOwnerLinkCommand(organizationId, id === null ? { email: owner } : { id }));
+  if (!link?.ok) throw new StartFailure(link?.failure._tag === 'AddressMissing' ? 'This owner has no e-mail address to sign in with.' : 'There is no such owner who may act.');
+  program.progress(linkOf(publicUrl, 'setup', link.value));
 }
 
 async function error([id = '', ...rest]: readonly string[], program: Program): Promise<void> {
@@ -92,9 +120,12 @@ const help = `Usage: node dist/src/cli.js <command> [options]
 
   migrate
       brings the database to what this version needs
-  create-organization --name <name> --owner <name> [--email <address>] [--another]
-      makes an organization and prints its owner's first token, once;
+  create-organization --name <name> --owner <name> [--email <address>] [--link] [--another]
+      makes an organization and prints, once, its owner's first token, and a link that
+      sets a password where there is an address; --link: the link alone;
       --another: also where there is one of that name
+  setup-link --organization <org_…> --owner <mem_… or address>
+      prints a link by which an owner sets a password anew, once and within an hour
   error <err_… or UUID>
       prints what is behind an error id
   doctor [--json]
@@ -107,7 +138,9 @@ const help = `Usage: node dist/src/cli.js <command> [options]
 
 It reads the same environment as the server: DATABASE_URL, OPENBOT_ENCRYPTION_KEYS and what README.md lists.`;
 
-const commands = new Map<string, Command>(Object.entries({ migrate, 'create-organization': createOrganization, error, doctor, lease, 'verify-audit': verifyAudit }));
+const commands = new Map<string, Command>(
+  Object.entries({ migrate, 'create-organization': createOrganization, 'setup-link': setupLink, error, doctor, lease, 'verify-audit': verifyAudit }),
+);
 
 void runProgram(async (program) => {
   const [name = '', ...args] = process.argv.slice(2);

@@ -25,7 +25,7 @@ const exceptions: Exceptions = {
   },
   openToEngine: {
     error_record: 'An operator has the id of a fault and not its organization: one function finds the sealed row, for the owner alone; another removes those of a deleted project.',
-    organization: 'An operator is told before another organization of one name is made: one function says yes or no, for the owner alone.',
+    organization: 'An operator is told before another organization of one name is made: one function says yes or no, for the owner alone. Another answers the id of the only one.',
     execution: 'The engine claims, locks and releases heads of every tenant through its own functions.',
     execution_event: 'The doctor counts events behind heads; the columns that hold content are not granted.',
     execution_call: 'The doctor counts calls whose result nobody knows; the columns that hold content are not granted.',

@@ -38,6 +38,29 @@ sequence product_event_inbox_id_seq as bigint increment 1 start 1 owner openbot_
 
 sequence schema_migration_id_seq as integer increment 1 start 1 owner openbot_owner;
 
+table account owner openbot_owner row security forced
+  organization_id uuid not null comment NULL
+  member_id uuid not null comment NULL
+  break_glass boolean not null default false comment NULL
+  password_hash text comment NULL
+  password_set_at timestamp with time zone comment NULL
+  link_prefix text comment NULL
+  link_hash bytea comment NULL
+  link_until timestamp with time zone comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
+constraint account_belongs_to_member FOREIGN KEY (organization_id, member_id) REFERENCES member(organization_id, id)
+constraint account_is_one_each PRIMARY KEY (organization_id, member_id)
+constraint account_link_hash_is_sha256 CHECK (octet_length(link_hash) = 32)
+constraint account_link_is_whole CHECK (num_nulls(link_prefix, link_hash, link_until) = ANY (ARRAY[0, 3]))
+constraint account_only_break_glass_has_a_password CHECK (break_glass OR num_nonnulls(password_hash, link_hash) = 0)
+constraint account_password_has_its_time CHECK (num_nulls(password_hash, password_set_at) = ANY (ARRAY[0, 2]))
+constraint account_password_is_argon2id CHECK (password_hash ~~ '$argon2id$%'::text)
+INDEX account_is_found_by_link ON public.account USING btree (organization_id, link_prefix) WHERE (link_prefix IS NOT NULL)
+policy account_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
 table audit_entry owner openbot_owner row security forced
   organization_id uuid not null comment NULL
   project_id uuid comment NULL
@@ -349,15 +372,22 @@ table credential owner openbot_owner row security forced
   expires_at timestamp with time zone comment NULL
   last_used_at timestamp with time zone comment NULL
   revoked_at timestamp with time zone comment NULL
+  idle_until timestamp with time zone comment NULL
+  user_agent text comment NULL
+  address text comment NULL
+constraint credential_address_is_short CHECK (char_length(address) <= 64)
 constraint credential_belongs_to_member FOREIGN KEY (organization_id, member_id) REFERENCES member(organization_id, id)
 constraint credential_has_its_maker FOREIGN KEY (organization_id, created_by) REFERENCES member(organization_id, id)
 constraint credential_has_its_member CHECK ((member_id IS NULL) = (kind = 'api_key'::text))
 constraint credential_hash_is_sha256 CHECK (octet_length(hash) = 32)
+constraint credential_idles_if_it_is_a_session CHECK ((kind = 'session'::text) = (idle_until IS NOT NULL))
 constraint credential_is_named_by_id PRIMARY KEY (organization_id, id)
 constraint credential_kind_is_known CHECK (kind = ANY (ARRAY['user_token'::text, 'api_key'::text, 'session'::text]))
 constraint credential_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
 constraint credential_old_hash_is_sha256 CHECK (octet_length(old_hash) = 32)
 constraint credential_old_secret_is_whole CHECK (num_nulls(old_prefix, old_hash, old_until) = ANY (ARRAY[0, 3]))
+constraint credential_session_ends CHECK (kind <> 'session'::text OR expires_at IS NOT NULL)
+constraint credential_user_agent_is_short CHECK (char_length(user_agent) <= 300)
 INDEX credential_is_found_by_old_prefix ON public.credential USING btree (organization_id, old_prefix) WHERE (old_prefix IS NOT NULL)
 INDEX credential_is_found_by_prefix ON public.credential USING btree (organization_id, prefix)
 INDEX credential_is_listed_by_member ON public.credential USING btree (organization_id, member_id, created_at, id)
@@ -2796,6 +2826,18 @@ end $function$
 
 owner openbot_engine;
 grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.sole_organization(p_except uuid)
+ RETURNS uuid
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    select case when count(*) = 1 then min(o.id::text)::uuid end from (select id from organization where id is distinct from p_except limit 2) o
+  $function$
+
+owner openbot_engine;
+grant execute to openbot_app;
 
 CREATE OR REPLACE FUNCTION public.stop_project_work(p_project uuid, p_limit integer, OUT o_touched uuid[], OUT o_settled integer, OUT o_open boolean)
  RETURNS record

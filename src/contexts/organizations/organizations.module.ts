@@ -6,6 +6,7 @@ import { CreateProjectHandler } from './commands/create-project.command.js';
 import { CreateServiceAccountHandler } from './commands/create-service-account.command.js';
 import { DeleteProjectHandler } from './commands/delete-project.command.js';
 import { MirrorKeyHandler } from './commands/mirror-key.command.js';
+import { NameMemberHandler } from './commands/name-member.command.js';
 import { RemoveMemberHandler } from './commands/remove-member.command.js';
 import { RenameOrganizationHandler } from './commands/rename-organization.command.js';
 import { RenameProjectHandler } from './commands/rename-project.command.js';
@@ -16,7 +17,8 @@ import { OrganizationController } from './http/organization.controller.js';
 import { ProjectPurgesController } from './http/project-purges.controller.js';
 import { ProjectsController } from './http/projects.controller.js';
 import { ServiceAccountsController } from './http/service-accounts.controller.js';
-import { FindMembersHandler, FindServiceAccountHandler } from './queries/member.handlers.js';
+import { FindOrganizationHandler } from './queries/find-organization.handler.js';
+import { FindMemberHandler, FindMembersHandler, FindPersonByEmailHandler, FindServiceAccountHandler } from './queries/member.handlers.js';
 import { DropProjectHandler } from './sagas/phases/drop-project.js';
 import { PurgeRowsHandler } from './sagas/phases/purge-rows.js';
 import { RemoveObjectsHandler } from './sagas/phases/remove-objects.js';
@@ -32,9 +34,13 @@ import { ProjectPurgeSaga } from './sagas/project-purge.saga.js';
     CreateProjectHandler,
     CreateServiceAccountHandler,
     DeleteProjectHandler,
+    FindMemberHandler,
     FindMembersHandler,
+    FindOrganizationHandler,
+    FindPersonByEmailHandler,
     FindServiceAccountHandler,
     MirrorKeyHandler,
+    NameMemberHandler,
     RemoveMemberHandler,
     RenameOrganizationHandler,
     RenameProjectHandler,

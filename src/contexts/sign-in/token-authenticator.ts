@@ -8,8 +8,8 @@ import { Config } from '@platform/config/config.js';
 import { read, transact } from '@platform/database/transact.js';
 import { Authenticator } from '@platform/identity/authenticator.js';
 import type { Identity } from '@platform/identity/identity.js';
-import { developmentOrganizationId } from './policies/development-organization.js';
-import { parseToken, provesToken } from './policies/token-text.js';
+import { isClosed } from '@platform/identity/development-organization.js';
+import { parseToken, provesToken } from '@platform/identity/credential-text.js';
 import { identityOf } from './queries/load-identity.handler.js';
 import { CredentialLookups } from './queries/credential-lookups.js';
 import { findCredentialById, type CredentialRow } from './queries/tokens.js';
@@ -36,8 +36,7 @@ export class TokenAuthenticator extends Authenticator implements BeforeApplicati
     const given = parseToken(bearer);
     if (!given) return null;
     const { organizationId, prefix, hash } = given;
-    // A database that was used in development holds credentials that were printed on a screen and lie in a folder.
-    if (this.config.production && organizationId === developmentOrganizationId) return null;
+    if (isClosed(this.config, organizationId)) return null;
     const rows = await this.lookups.find(organizationId, { prefix, projectId });
     const proven = rows.find((row) => provesToken(row.hash, hash) || (row.old_hash !== null && provesToken(row.old_hash, hash)));
     if (!proven) return null;
@@ -64,9 +63,9 @@ export class TokenAuthenticator extends Authenticator implements BeforeApplicati
     if (this.recording.has(tokenId)) return;
     const recorded = transact(this.db, { organizationId, projectId: null }, async (tx) => {
       await tx.query(
-        `update credential set last_used_at = clock_timestamp() where organization_id = tenant_organization() and id = $1
-           and coalesce(last_used_at < clock_timestamp() - interval '1 minute', true)`,
-        [tokenId],
+        `update credential set last_used_at = clock_timestamp(), idle_until = case when kind = 'session' then clock_timestamp() + $2 * interval '1 millisecond' end
+         where organization_id = tenant_organization() and id = $1 and coalesce(last_used_at < clock_timestamp() - interval '1 minute', true)`,
+        [tokenId, this.config.sessionIdleMs],
       );
       return ok(null);
     }).then(

@@ -7,6 +7,12 @@ export class Config {
   readonly port: number;
   /** `HOST`, default 127.0.0.1 in development and 0.0.0.0 in production. */
   readonly host: string;
+  /** `OPENBOT_PUBLIC_URL`: the origin at which browsers reach this server. `null`: this machine in development; in production nobody signs in here. */
+  readonly publicUrl: string | null;
+  /** `OPENBOT_SESSION_IDLE_MS`, default 12 hours: a session that is not used for this long is over. */
+  readonly sessionIdleMs: number;
+  /** `OPENBOT_SESSION_MS`, default 7 days: after this time a session is over, however much it is used. */
+  readonly sessionMs: number;
   /** `DATABASE_URL`: the connection that migrates. `null` in development: the embedded PostgreSQL. */
   readonly databaseUrl: string | null;
   /** `DATABASE_API_URL`, `DATABASE_WORKER_URL`: logins of the two roles. `null`: made by the migration, with passwords derived from the encryption key. */

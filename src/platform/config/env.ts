@@ -22,6 +22,7 @@ class Refused extends Error {
 const known = [
   'NODE_ENV', 'PORT', 'HOST', 'WAKE', 'REDIS_URL', 'DATABASE_URL', 'DATABASE_API_URL', 'DATABASE_WORKER_URL', 'DATABASE_API_CONNECTIONS', 'DATABASE_WORKER_CONNECTIONS',
   'OPENBOT_ENCRYPTION_KEYS', 'OPENBOT_ROLES', 'OPENBOT_NODE', 'OPENBOT_LEASE_MS', 'OPENBOT_GRACE_MS', 'OPENBOT_WORKER_SLOTS', 'OPENBOT_DEBUG_POINT', 'OPENBOT_EGRESS_ALLOW', 'OPENBOT_LOG_LEVEL',
+  'OPENBOT_PUBLIC_URL', 'OPENBOT_SESSION_IDLE_MS', 'OPENBOT_SESSION_MS',
   'OPENBOT_PRIVATE_PORT', 'OPENBOT_PRIVATE_HOST', 'OPENBOT_EGRESS_TRACE', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_SERVICE_NAME', 'OTEL_SDK_DISABLED',
   'OPENBOT_LIMIT_READ', 'OPENBOT_LIMIT_WRITE', 'OPENBOT_LIMIT_MESSAGE', 'OPENBOT_LIMIT_STREAM', 'OPENBOT_LIMIT_ADMIN', 'OPENBOT_LIMIT_UNAUTHENTICATED', 'OPENBOT_OPEN_STREAMS',
   'OPENBOT_TRUSTED_PROXIES',
@@ -45,7 +46,7 @@ function line(env: Environment, variable: Variable, maxLength: number): string |
 function integer(env: Environment, variable: Variable, fallback: number, least: number, most: number): number {
   const value = text(env, variable);
   if (value === null) return fallback;
-  if (!/^\d{1,9}$/.test(value) || Number(value) < least || Number(value) > most) throw new Refused(variable, `must be a whole number from ${least} to ${most}`);
+  if (!/^\d{1,10}$/.test(value) || Number(value) < least || Number(value) > most) throw new Refused(variable, `must be a whole number from ${least} to ${most}`);
   return Number(value);
 }
 
@@ -177,6 +178,18 @@ function trustedProxies(env: Environment): readonly string[] {
   return entries;
 }
 
+const isThisMachine = (hostname: string): boolean => ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+
+/** An origin and no more. Browsers keep the session's cookie on HTTPS alone, but for this machine. */
+function publicUrl(env: Environment): string | null {
+  const value = url(env, 'OPENBOT_PUBLIC_URL', ['http:', 'https:']);
+  if (value === null) return null;
+  const { origin, protocol, hostname } = new URL(value);
+  if (value !== origin && value !== `${origin}/`) throw new Refused('OPENBOT_PUBLIC_URL', 'must be an origin without a path, for example https://bots.example.com');
+  if (protocol !== 'https:' && !isThisMachine(hostname)) throw new Refused('OPENBOT_PUBLIC_URL', 'must begin with https:// unless it names this machine');
+  return origin;
+}
+
 /** As OpenTelemetry names them: the address of one signal is whole, the address of all gets the signal's path. */
 function traces(env: Environment): Config['traces'] {
   const own = url(env, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', ['http:', 'https:']);
@@ -211,6 +224,9 @@ function readAll(env: Environment): Config {
     production,
     port,
     host: line(env, 'HOST', 253) ?? (production ? '0.0.0.0' : '127.0.0.1'),
+    publicUrl: publicUrl(env),
+    sessionIdleMs: integer(env, 'OPENBOT_SESSION_IDLE_MS', 43_200_000, 300_000, 2_592_000_000),
+    sessionMs: integer(env, 'OPENBOT_SESSION_MS', 604_800_000, 300_000, 7_776_000_000),
     databaseUrl: databaseUrl(env, 'DATABASE_URL'),
     databaseApiUrl: databaseUrl(env, 'DATABASE_API_URL'),
     databaseWorkerUrl: databaseUrl(env, 'DATABASE_WORKER_URL'),

@@ -25,6 +25,7 @@ import { Chats1764500000500 } from '@migrations/1764500000500-chats.js';
 import { Feed1764500000600 } from '@migrations/1764500000600-feed.js';
 import { Audit1764500000700 } from '@migrations/1764500000700-audit.js';
 import { AuditedWork1764500000705 } from '@migrations/1764500000705-audited-work.js';
+import { Accounts1764500000710 } from '@migrations/1764500000710-accounts.js';
 import { ProjectPurges1764500000730 } from '@migrations/1764500000730-project-purges.js';
 import { PurgedRows1764500000731 } from '@migrations/1764500000731-purged-rows.js';
 import { RateLimits1764500000740 } from '@migrations/1764500000740-rate-limits.js';
@@ -58,6 +59,7 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   Feed1764500000600,
   Audit1764500000700,
   AuditedWork1764500000705,
+  Accounts1764500000710,
   ProjectPurges1764500000730,
   PurgedRows1764500000731,
   RateLimits1764500000740,

@@ -35,8 +35,14 @@ export function configureHttp(app: NestFastifyApplication, config: Pick<Config, 
         styleSrc: ["'self'", "'unsafe-inline'"],
       },
     },
+    frameguard: { action: 'deny' },
     // On plain HTTP in development the header would lock the browser out of the next tool on this host.
     hsts: config.production,
+  });
+  server.addHook('onRequest', (request, reply, done) => {
+    // What is somebody's is kept by nobody on the way, nor by the browser after they signed out.
+    if (/^\/(v1|auth)\//.test(request.url)) void reply.header('cache-control', 'no-store');
+    done();
   });
   app.useGlobalPipes(new InputPipe());
   app.useGlobalFilters(new ProblemFilter(app.get(ErrorRecords), routes));

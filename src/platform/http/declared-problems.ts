@@ -1,5 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { routeClasses, routeClassNames, type RouteClass } from '@domain/access/route-classes.js';
+import { csrfMissing, isSafe } from '@platform/identity/forgery.js';
 import type { Permission } from '@platform/identity/identity.js';
 import { transportProblems, type TransportTag } from './transport-problems.js';
 
@@ -30,6 +31,7 @@ export const commonSchemas: Record<string, Schema> = {
     retryAfterMs: { type: 'integer', description: 'Milliseconds after which it is allowed again. `Retry-After` says it in seconds.' },
   }),
   ProjectNotFound: problem('ProjectNotFound'),
+  CsrfMissing: problem('CsrfMissing'),
   BodyTooLarge: problem('BodyTooLarge'),
   UnsupportedMediaType: problem('UnsupportedMediaType'),
   RequestFailed: problem('RequestFailed', {
@@ -64,6 +66,7 @@ const rateLimited = (name: RouteClass): Declared => ({
     RateLimit: header('What is left: `r` requests, and all of them again after `t` seconds. Also on every other answer.', `"${name}";r=0;t=60`),
   },
 });
+const forged: Declared = { status: csrfMissing.status, schema: 'CsrfMissing', example: { _tag: 'CsrfMissing', message: csrfMissing.message } };
 
 const always = [
   invalid,
@@ -82,7 +85,7 @@ function declare(operation: Operation, { status, schema, example, headers }: Dec
     ...(own?.headers || headers ? { headers: { ...own?.headers, ...headers } } : {}),
     content: {
       'application/json': {
-        schema: content ? { oneOf: [content.schema, reference] } : reference,
+        schema: content ? { oneOf: [...((content.schema['oneOf'] as Schema[] | undefined) ?? [content.schema]), reference] } : reference,
         examples: { ...content?.examples, [schema]: { value: example } },
       },
     },
@@ -90,7 +93,7 @@ function declare(operation: Operation, { status, schema, example, headers }: Dec
 }
 
 /** Every operation says all that it may answer, without its controller repeating it. */
-export function declareCommonProblems(operation: Operation, permission: Permission | undefined, routeClass: RouteClass | null): void {
+export function declareCommonProblems(method: string, operation: Operation, permission: Permission | undefined, routeClass: RouteClass | null): void {
   const isPublic = permission === undefined || permission === 'public';
   for (const declared of always) declare(operation, declared);
   if (!isPublic) {
@@ -100,10 +103,14 @@ export function declareCommonProblems(operation: Operation, permission: Permissi
     if (operation.requestBody || operation.responses['404']) declare(operation, plain('ProjectNotFound'));
   }
   if (routeClass) declare(operation, rateLimited(routeClass));
+  if (!isSafe(method.toUpperCase())) declare(operation, forged);
   if (operation.requestBody) for (const declared of ofBodies) declare(operation, declared);
 }
 
-export const operationsOf = (document: OpenAPIObject): Operation[] =>
+/** Each with its method. */
+export const operationsOf = (document: OpenAPIObject): (readonly [string, Operation])[] =>
   Object.values(document.paths).flatMap((path) =>
-    Object.entries(path as Record<string, unknown>).flatMap(([method, operation]) => (/^(get|put|post|delete|patch|head|options)$/.test(method) ? [operation as Operation] : [])),
+    Object.entries(path as Record<string, unknown>).flatMap(([method, operation]) =>
+      /^(get|put|post|delete|patch|head|options)$/.test(method) ? [[method, operation as Operation] as const] : [],
+    ),
   );

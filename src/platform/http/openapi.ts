@@ -4,12 +4,14 @@ import { ModulesContainer } from '@nestjs/core';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { routeClassOf, type RouteClass } from '@domain/access/route-classes.js';
+import { csrfHeader } from '@platform/identity/forgery.js';
 import { permissionMetadata, type Permission } from '@platform/identity/identity.js';
+import { sessionCookie } from '@platform/identity/session-cookie.js';
 import { routeClassMetadata } from '@platform/limits/route-class.js';
 import { commonSchemas, declareCommonProblems, operationsOf } from './declared-problems.js';
 
 /** The order in which a newcomer meets the parts. A tag that is not named here follows in the order of the alphabet. */
-const tagOrder = ['Me', 'Bots', 'Chats', 'Executions', 'Models', 'Organization', 'Projects', 'Health'];
+const tagOrder = ['Sign-in', 'Me', 'Bots', 'Chats', 'Executions', 'Models', 'Organization', 'Projects', 'Health'];
 const operationMetadata = 'swagger/apiOperation';
 
 const description = `OpenBot runs AI agents as durable work: a message is answered with a receipt, and what it set off can be watched from any point on.
@@ -30,20 +32,21 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .setVersion('1')
     .addServer('/', 'This server')
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'opaque', description: 'A user token or an API key.' }, 'token')
+    .addCookieAuth(sessionCookie, { type: 'apiKey', description: `A session. Requests that change something send \`${csrfHeader}\` too.` }, 'session')
     .build();
   const document = SwaggerModule.createDocument(app, config, { autoTagControllers: false });
   document.components = { ...document.components, schemas: { ...document.components?.schemas, ...commonSchemas } };
 
   const routes = routesOf(app);
-  for (const operation of operationsOf(document)) {
+  for (const [method, operation] of operationsOf(document)) {
     const { permission, routeClass = null } = routes.get(operation.operationId ?? '') ?? {};
     const isPublic = permission === 'public';
     operation['x-permission'] = permission ?? null;
     if (routeClass) operation['x-rate-limit-class'] = routeClass;
-    operation.security = isPublic ? [] : [{ token: [] }];
-    declareCommonProblems(operation, permission, routeClass);
+    operation.security = isPublic ? [] : [{ token: [] }, { session: [] }];
+    declareCommonProblems(method, operation, permission, routeClass);
   }
-  const tags = new Set(operationsOf(document).flatMap(({ tags: names = [] }) => names));
+  const tags = new Set(operationsOf(document).flatMap(([, { tags: names = [] }]) => names));
   document.tags = [...tags].sort((a, b) => rank(a) - rank(b) || a.localeCompare(b)).map((name) => ({ name }));
   return document;
 }

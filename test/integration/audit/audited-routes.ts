@@ -39,5 +39,13 @@ export const auditedRoutes: Readonly<Record<string, AuditedRoute>> = {
   interruptChat: { nothing: conversation },
   replaceTodos: { nothing: conversation },
   cancelExecution: { nothing: 'Everybody stops their own work alone, and its log says so.' },
+  signIn: { tells: ['session.started'] },
+  setUpAccount: { tells: ['setup.completed', 'password.set', 'session.started'] },
+  changePassword: { tells: ['password.set'] },
+  allowPassword: { tells: ['password_sign_in.denied'] },
+  signOut: { tells: ['session.ended'], shownBy: 'test/integration/sign-in/sessions.spec.ts' },
+  endSession: { tells: ['session.revoked'], shownBy: 'test/integration/sign-in/sessions.spec.ts' },
+  endOtherSessions: { tells: ['session.revoked'], shownBy: 'test/integration/sign-in/sessions.spec.ts' },
+  endMemberSessions: { tells: ['session.revoked'], shownBy: 'test/integration/sign-in/sessions.spec.ts' },
   changeSettings: { nothing: 'A default bot gives nobody a right.' },
 };

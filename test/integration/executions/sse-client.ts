@@ -26,9 +26,10 @@ function parse(text: string): Frame | null {
   return event === undefined || data === undefined ? null : { id: fields.get('id') ?? null, event, data };
 }
 
-export async function openSse(url: string, token: string, headers: Record<string, string> = {}): Promise<SseClient> {
+/** `token: null`: the headers say who it is. */
+export async function openSse(url: string, token: string | null, headers: Record<string, string> = {}): Promise<SseClient> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    get(url, { agent: false, headers: { authorization: `Bearer ${token}`, ...headers } }, resolve).on('error', reject);
+    get(url, { agent: false, headers: { ...(token === null ? {} : { authorization: `Bearer ${token}` }), ...headers } }, resolve).on('error', reject);
   });
   const frames: Frame[] = [];
   const comments: string[] = [];

@@ -1,3 +1,4 @@
+import { toPublicId } from '@platform/ids/typeid.js';
 import { resolve, type Document, type Schema } from './every-route-document.js';
 import type { Tenant } from './every-route-world.js';
 
@@ -8,6 +9,10 @@ const commandKey = (): string => `every-${(keys += 1)}`;
 
 /** A body that each operation accepts, with every field of it. A new operation that takes a body gets its line here. */
 export const goodBodies: Readonly<Record<string, (tenant: Tenant) => Body>> = {
+  signIn: ({ owner, password }) => ({ organization: toPublicId('organization', owner.organizationId), email: 'olivia@example.com', password }),
+  setUpAccount: ({ link, password }) => ({ token: link, password, name: 'Ada' }),
+  changePassword: ({ password }) => ({ current: password, new: password }),
+  allowPassword: () => ({ allowed: false }),
   changeSettings: ({ ids }) => ({ expectedVersion: 0, defaultBot: ids['botId'] }),
   createToken: ({ ids }) => ({ name: 'Laptop', scopes: ['bots.read'], projects: [ids['projectId']], expiresInMs: 3_600_000 }),
   rotateToken: () => ({ overlapMs: 60_000 }),

@@ -4,6 +4,7 @@ import { hasEnded, type ExecutionState } from '@domain/executions/state.js';
 import type { IdKind } from '@domain/ids.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 import { startTestApp, type Caller, type TestApp } from '@test/support/app.js';
+import { goodPassword, setupLink, signedIn, type Browser } from '@test/support/browser.js';
 import { openTestDatabase } from '@test/support/database.js';
 import { eventually } from '@test/support/eventually.js';
 import { documentOf, operationsOf, type Document, type Operation } from './every-route-document.js';
@@ -24,6 +25,7 @@ export const kindOfParameter: Readonly<Record<string, IdKind>> = {
   projectId: 'project',
   memberId: 'member',
   purgeId: 'purge',
+  sessionId: 'session',
 };
 export const missingId = (parameter: string): string => toPublicId(kindOf(parameter), uuidv7());
 export function kindOf(parameter: string): IdKind {
@@ -33,7 +35,16 @@ export function kindOf(parameter: string): IdKind {
 }
 
 /** Somebody with one of everything that routes name. */
-export type Tenant = { readonly owner: Caller; readonly ids: Ids; readonly member: Caller };
+export type Tenant = {
+  readonly owner: Caller;
+  readonly ids: Ids;
+  readonly member: Caller;
+  /** The owner's, in which they are signed in. */
+  readonly browser: Browser;
+  readonly password: string;
+  /** That another owner may set a password by. */
+  readonly link: string;
+};
 
 export type EveryRoute = {
   readonly app: TestApp;
@@ -57,6 +68,9 @@ async function furnish(app: TestApp): Promise<Tenant> {
     return answer.body as Record<string, string>;
   };
   const member = await app.createMember(owner);
+  const browser = await signedIn(app, owner);
+  const sessions = (await browser.ask('GET', '/v1/me/sessions')).body as { items?: { id: string }[] };
+  const second = await made('POST', '/v1/organization/members', { name: 'Second', email: 'second@example.com', role: 'owner' });
   const bot = await made('POST', '/v1/bots', { name: 'Planner', model: development });
   const receipt = await made('POST', `/v1/bots/${bot['id']}/messages`, { input: 'Hello', commandKey: 'first' });
   const projects = (await owner.call('GET', '/v1/projects')).body as { items?: { id: string }[] };
@@ -80,6 +94,9 @@ async function furnish(app: TestApp): Promise<Tenant> {
   return {
     owner,
     member,
+    browser,
+    password: goodPassword,
+    link: await setupLink(app, { ...owner, memberId: second['id']! }),
     ids: {
       botId: bot['id']!,
       chatId: receipt['chat']!,
@@ -93,6 +110,7 @@ async function furnish(app: TestApp): Promise<Tenant> {
       projectId: projects.items![0]!.id,
       memberId: member.memberId,
       purgeId: purge['purge']!,
+      sessionId: sessions.items![0]!.id,
     },
   };
 }
@@ -111,7 +129,7 @@ export async function openEveryRoute(): Promise<EveryRoute> {
   const digest = tables
     .map(
       ({ name }) =>
-        `select '${name}' as name, count(*) || ' ' || coalesce(md5(string_agg(row, ',' order by row)), '') as rows from (select (to_jsonb(t) - 'last_used_at')::text as row from "${name}" t) as whole`,
+        `select '${name}' as name, count(*) || ' ' || coalesce(md5(string_agg(row, ',' order by row)), '') as rows from (select (to_jsonb(t) - 'last_used_at' - 'idle_until')::text as row from "${name}" t) as whole`,
     )
     .join(' union all ');
   return {

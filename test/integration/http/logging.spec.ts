@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { Logger, LoggerModule } from 'nestjs-pino';
 import { loggedRoutes, logOptions } from '@platform/observability/logging.module.js';
 import { faults } from './sample.js';
-import { newToken } from '@contexts/sign-in/policies/token-text.js';
+import { newToken } from '@platform/identity/credential-text.js';
 import { startSampleApp } from './sample-app.js';
 import { openTestDatabase } from '@test/support/database.js';
 

@@ -27,7 +27,7 @@ const operation = (path: string, method: string): Operation => {
 };
 
 test('each operation shows its permission, and only public ones need no token', () => {
-  expect(operation('/v1/samples', 'post')).toMatchObject({ 'x-permission': 'chats.write', security: [{ token: [] }] });
+  expect(operation('/v1/samples', 'post')).toMatchObject({ 'x-permission': 'chats.write', security: [{ token: [] }, { session: [] }] });
   expect(operation('/health/live', 'get')).toMatchObject({ 'x-permission': 'public', security: [] });
 });
 

@@ -1,4 +1,4 @@
-import { newToken } from '@contexts/sign-in/policies/token-text.js';
+import { newToken } from '@platform/identity/credential-text.js';
 import { LoadIdentityQuery } from '@contexts/sign-in/public/load-identity.query.js';
 import { fromPublicId } from '@platform/ids/typeid.js';
 import { startTestApp, type Caller, type TestApp } from '@test/support/app.js';

@@ -7,6 +7,7 @@ import { fail, ok, type Result } from '@domain/result.js';
 import type { Tx } from '@engine/tx.js';
 import { WakeChannel } from '@engine/wake-channel.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
+import { EndSessionsCommand } from '@contexts/sign-in/public/end-sessions.command.js';
 import { LoadIdentityQuery } from '@contexts/sign-in/public/load-identity.query.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -46,6 +47,9 @@ export class ChangeMemberHandler implements ICommandHandler<ChangeMemberCommand>
       if (!locked.ok) return locked;
       await storeChange(tx, memberId, change);
       await this.commands.execute(new RecordAuditCommand(tx, identity, ...eventsOf(locked.value, change)));
+      // A session is begun anew where it may do something else, and is not there again where a member is let in again.
+      const isOther = change.role !== undefined && change.role !== locked.value.role;
+      if (isOther || change.suspended) await this.commands.execute(new EndSessionsCommand(memberId, null, tx));
       const touched = await stopLostWork(tx, this.queries, memberId, change.suspended ?? false);
       const member = await findMember(tx, memberId);
       return member ? ok({ member, touched }) : fail({ _tag: 'MemberNotFound' });

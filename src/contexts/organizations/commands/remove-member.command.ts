@@ -2,6 +2,7 @@ import { Command, CommandBus, CommandHandler, QueryBus, type ICommandHandler } f
 import { DataSource } from 'typeorm';
 import { ok, type Result } from '@domain/result.js';
 import { WakeChannel } from '@engine/wake-channel.js';
+import { CloseAccountCommand } from '@contexts/accounts/public/close-account.command.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { RevokeCredentialsCommand } from '@contexts/sign-in/public/revoke-credentials.command.js';
 import { transact } from '@platform/database/transact.js';
@@ -37,6 +38,7 @@ export class RemoveMemberHandler implements ICommandHandler<RemoveMemberCommand>
       await tx.query(`update member set removed_at = clock_timestamp(), revision = revision + 1 where organization_id = tenant_organization() and id = $1`, [memberId]);
       await deleteProjectRoles(tx, memberId);
       await this.commands.execute(new RevokeCredentialsCommand(memberId, tx));
+      await this.commands.execute(new CloseAccountCommand(memberId, tx));
       await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'member.removed', target: memberId, detail: { role: locked.value.role } }));
       return ok(await stopLostWork(tx, this.queries, memberId, true));
     });

@@ -39,3 +39,25 @@ export class FindServiceAccountQuery extends Query<ServiceAccount | null> {
     super();
   }
 }
+
+/** A person or a service account; null for a removed one. `tx` reads in the caller's transaction. */
+export class FindMemberQuery extends Query<Member | null> {
+  constructor(
+    readonly context: TenantContext,
+    readonly id: string,
+    readonly tx: ReadTx,
+  ) {
+    super();
+  }
+}
+
+/** The person with this address in this organization, whatever its case: at most one has it. */
+export class FindPersonByEmailQuery extends Query<Member | null> {
+  constructor(
+    readonly context: TenantContext,
+    readonly email: string,
+    readonly tx: ReadTx,
+  ) {
+    super();
+  }
+}

@@ -1,8 +1,8 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import { read } from '@platform/database/transact.js';
-import { FindMembersQuery, FindServiceAccountQuery } from '../public/member.queries.js';
-import { findNamedMembers } from './members.js';
+import { FindMemberQuery, FindMembersQuery, FindPersonByEmailQuery, FindServiceAccountQuery } from '../public/member.queries.js';
+import { findMember, findNamedMembers, findPersonByEmail } from './members.js';
 import { findServiceAccount } from './service-accounts.js';
 
 @QueryHandler(FindMembersQuery)
@@ -20,5 +20,19 @@ export class FindServiceAccountHandler implements IQueryHandler<FindServiceAccou
 
   execute({ context, id }: FindServiceAccountQuery) {
     return read(this.db, context, (tx) => findServiceAccount(tx, id));
+  }
+}
+
+@QueryHandler(FindMemberQuery)
+export class FindMemberHandler implements IQueryHandler<FindMemberQuery> {
+  execute({ id, tx }: FindMemberQuery) {
+    return findMember(tx, id);
+  }
+}
+
+@QueryHandler(FindPersonByEmailQuery)
+export class FindPersonByEmailHandler implements IQueryHandler<FindPersonByEmailQuery> {
+  execute({ email, tx }: FindPersonByEmailQuery) {
+    return findPersonByEmail(tx, email);
   }
 }

@@ -60,6 +60,14 @@ export async function findMember(tx: ReadTx, id: string): Promise<Member | null>
   return member ?? null;
 }
 
+export async function findPersonByEmail(tx: ReadTx, email: string): Promise<Member | null> {
+  const [row] = await tx.query<MemberRow[]>(
+    `select ${columns} from member where organization_id = tenant_organization() and removed_at is null and kind = 'person' and lower(email) = lower($1)`,
+    [email],
+  );
+  return row ? toMember(row) : null;
+}
+
 /** People who own the organization besides this member, and may act. */
 export async function countOtherOwners(tx: Tx, id: string): Promise<number> {
   const [row] = await tx.query<{ owners: number }[]>(

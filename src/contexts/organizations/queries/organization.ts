@@ -3,9 +3,15 @@ import type { ReadTx, Tx } from '@engine/tx.js';
 export type OrganizationRow = { readonly id: string; readonly name: string; readonly revision: number; readonly created_at: Date };
 export type ProjectRow = OrganizationRow;
 
+/** As an id that somebody sent: there may be none. */
+export async function findOrganization(tx: ReadTx): Promise<OrganizationRow | null> {
+  const [row] = await tx.query<OrganizationRow[]>(`select id, name, revision, created_at from organization where id = tenant_organization()`);
+  return row ?? null;
+}
+
 /** The organization of the transaction. It holds whoever reads it, so a missing row is a broken database. */
 export async function loadOrganization(tx: ReadTx): Promise<OrganizationRow> {
-  const [row] = await tx.query<OrganizationRow[]>(`select id, name, revision, created_at from organization where id = tenant_organization()`);
+  const row = await findOrganization(tx);
   if (!row) throw new Error('the organization of an identity is not there');
   return row;
 }

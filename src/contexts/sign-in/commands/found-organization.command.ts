@@ -9,13 +9,18 @@ import { IssueTokenCommand } from '../public/issue-token.command.js';
 export class FoundOrganizationHandler implements ICommandHandler<FoundOrganizationCommand> {
   constructor(private readonly commands: CommandBus) {}
 
-  async execute({ name, owner }: FoundOrganizationCommand): Promise<FoundedOrganization> {
+  async execute({ name, owner, withToken }: FoundOrganizationCommand): Promise<FoundedOrganization> {
     const [organizationId, projectId, memberId] = [uuidv7(), uuidv7(), uuidv7()] as const;
     const made = await this.commands.execute(
       new CreateOrganizationCommand({ organization: { id: organizationId, name }, project: { id: projectId, name: 'Default' }, owner: { id: memberId, ...owner } }),
     );
     if (!made.ok) throw new Error('an organization with a new id cannot be there');
-    const { token } = await this.commands.execute(new IssueTokenCommand({ organizationId, projectId }, memberId, { name: 'First', expiresInMs: null }));
-    return { organizationId: toPublicId('organization', organizationId), projectId: toPublicId('project', projectId), memberId: toPublicId('member', memberId), token };
+    const issued = withToken ? await this.commands.execute(new IssueTokenCommand({ organizationId, projectId }, memberId, { name: 'First', expiresInMs: null })) : null;
+    return {
+      organizationId: toPublicId('organization', organizationId),
+      projectId: toPublicId('project', projectId),
+      memberId: toPublicId('member', memberId),
+      token: issued?.token ?? null,
+    };
   }
 }

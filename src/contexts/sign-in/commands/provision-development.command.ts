@@ -8,7 +8,7 @@ import { Config } from '@platform/config/config.js';
 import { transact } from '@platform/database/transact.js';
 import { Authenticator } from '@platform/identity/authenticator.js';
 import { toPublicId } from '@platform/ids/typeid.js';
-import { developmentOrganizationId } from '../policies/development-organization.js';
+import { developmentOrganizationId } from '@platform/identity/development-organization.js';
 import { IssueTokenCommand } from '../public/issue-token.command.js';
 import { ProvisionDevelopmentCommand, type DevelopmentIdentity } from '../public/provision-development.command.js';
 import { lockSettings, storeDefaultBot } from '../queries/settings.js';

@@ -7,7 +7,7 @@ import type { Tx } from '@engine/tx.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
-import { newToken } from '../policies/token-text.js';
+import { newToken } from '@platform/identity/credential-text.js';
 import { memberOf, shownColumns, whose, type CredentialsOf, type ShownCredential } from '../queries/credential-lists.js';
 import { lockGrantor } from '../queries/grantor.js';
 import { tooWide } from './create-credential.command.js';

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Narrowing } from '@domain/access/credentials.js';
 import type { Tx } from '@engine/tx.js';
-import { newToken, type TokenStart } from '../policies/token-text.js';
+import { newToken, type TokenStart } from '@platform/identity/credential-text.js';
 import { memberOf, shownColumns, type CredentialsOf, type ShownCredential } from '../queries/credential-lists.js';
 
 export type WantedCredential = Narrowing & { readonly name: string; readonly expiresInMs: number | null };

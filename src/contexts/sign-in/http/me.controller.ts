@@ -7,6 +7,8 @@ import { CurrentIdentity, Permit, type Identity } from '@platform/identity/ident
 import { toPublicId } from '@platform/ids/typeid.js';
 import { MeView } from './sign-in.dto.js';
 
+const idKinds = { user_token: 'token', api_key: 'apiKey', session: 'session' } as const;
+
 @ApiTags('Me')
 @Controller('v1/me')
 export class MeController {
@@ -27,7 +29,7 @@ export class MeController {
       role,
       organization: toPublicId('organization', context.organizationId),
       project: toPublicId('project', context.projectId),
-      token: toPublicId(credential === 'api_key' ? 'apiKey' : 'token', tokenId),
+      token: toPublicId(idKinds[credential], tokenId),
     };
   }
 }

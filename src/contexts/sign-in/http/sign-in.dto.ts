@@ -11,7 +11,7 @@ export class MeView {
   @ApiProperty({ enum: organizationRoleNames, nullable: true, description: '`null`: an API key, which has scopes.' }) role: OrganizationRole | null;
   @ApiProperty({ example: 'org_01k0w3j9v7e8t9q0c5m2x4z6b8' }) organization: string;
   @ApiProperty({ example: 'proj_01k0w3j9v7e8t9q0c5m2x4z6b8', description: 'The project that this request acts in.' }) project: string;
-  @ApiProperty({ example: 'tok_01k0w3j9v7e8t9q0c5m2x4z6b8', description: 'The token or API key that this request carried.' }) token: string;
+  @ApiProperty({ example: 'tok_01k0w3j9v7e8t9q0c5m2x4z6b8', description: 'The token, API key or session that this request carried.' }) token: string;
 }
 
 export class SettingsView {

@@ -16,7 +16,7 @@ type GrantorRow = CredentialState & Narrowing & { readonly created_by: string };
  */
 export async function lockGrantor(tx: Tx, credentialId: string): Promise<Grantor> {
   const [row] = await tx.query<GrantorRow[]>(
-    `select c.scopes, c.projects, c.created_by, c.revoked_at is not null as revoked, coalesce(c.expires_at <= clock_timestamp(), false) as expired, false as suspended
+    `select c.scopes, c.projects, c.created_by, c.revoked_at is not null as revoked, coalesce(least(c.expires_at, c.idle_until) <= clock_timestamp(), false) as expired, false as suspended
      from credential c where c.organization_id = tenant_organization() and c.id = $1 for no key update`,
     [credentialId],
   );

@@ -40,7 +40,7 @@ const credential = `
     coalesce(own.id, mirror.id) as member_id, coalesce(own.kind, mirror.kind) as member_kind, own.role, mine.role as project_role,
     maker.role as maker_role, theirs.role as maker_project_role, project.id as project_id,
     c.revoked_at is not null as revoked,
-    c.expires_at, coalesce(c.expires_at <= clock_timestamp(), false) as expired,
+    c.expires_at, coalesce(least(c.expires_at, c.idle_until) <= clock_timestamp(), false) as expired,
     num_nonnulls(own.suspended_at, own.removed_at, mirror.suspended_at, mirror.removed_at, maker.suspended_at, maker.removed_at) > 0 as suspended,
     coalesce(c.last_used_at < clock_timestamp() - interval '1 minute', true) as use_is_old
   from asked

@@ -1,20 +1,20 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** What a text begins with says what it is to whoever finds it: a token of somebody, or a key of an organization. */
-export type TokenStart = 'obt_' | 'obk_';
+/** What a text begins with says what it is to whoever finds it: a user token, an API key, a session, an invitation, or a link that sets a password. */
+export type TokenStart = 'obt_' | 'obk_' | 'obs_' | 'obi_' | 'obl_';
 const startLength = 4;
 const organizationBytes = 16;
 const secretBytes = 24;
 const checkAt = organizationBytes + secretBytes;
 const totalBytes = checkAt + 4;
-const form = /^ob[tk]_[A-Za-z0-9_-]{59}$/;
+const form = /^ob[tksil]_[A-Za-z0-9_-]{59}$/;
 
 /** Characters that a list may show and a lookup may use: the organization and 28 bits of the secret, which leave 164 to guess. */
 const prefixLength = startLength + 26;
 
-/** A token is found by `prefix` in `organizationId`, and proven by `hash`. */
-export type ParsedToken = { readonly organizationId: string; readonly prefix: string; readonly hash: Buffer };
+/** A token is found by `prefix`, which begins with `start`, in `organizationId`, and proven by `hash`. */
+export type ParsedToken = { readonly start: TokenStart; readonly organizationId: string; readonly prefix: string; readonly hash: Buffer };
 
 const sha256 = (secret: Buffer): Buffer => createHash('sha256').update(secret).digest();
 
@@ -27,7 +27,7 @@ const textOf = (start: string, named: Buffer): string => {
 const toUuid = (bytes: Buffer): string => bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 
 /**
- * `obt_` (a user token) or `obk_` (an API key), and base64url of organization (16 bytes), secret (24) and CRC-32 of both. The organization inside lets the lookup run under that
+ * Its start, and base64url of organization (16 bytes), secret (24) and CRC-32 of both. The organization inside lets the lookup run under that
  * tenant's row-level security; the checksum turns a mistyped token away without a query. The hash needs no salt: the secret is random.
  */
 export function newToken(organizationId: string, start: TokenStart = 'obt_'): { readonly token: string; readonly prefix: string; readonly hash: Buffer } {
@@ -42,6 +42,7 @@ export function parseToken(token: string): ParsedToken | null {
   // One spelling per token: base64url leaves two bits over, and the checksum does not cover them.
   if (bytes.length !== totalBytes || textOf(token.slice(0, startLength), bytes.subarray(0, checkAt)) !== token) return null;
   return {
+    start: token.slice(0, startLength) as TokenStart,
     organizationId: toUuid(bytes.subarray(0, organizationBytes)),
     prefix: token.slice(0, prefixLength),
     hash: sha256(bytes.subarray(organizationBytes, checkAt)),

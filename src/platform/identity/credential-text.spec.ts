@@ -1,11 +1,11 @@
-import { newToken, parseToken, provesToken } from './token-text.js';
+import { newToken, parseToken, provesToken } from './credential-text.js';
 
 const organizationId = '0198c0de-0000-7abc-8def-0123456789ab';
 const { token, prefix, hash } = newToken(organizationId);
 
 test('a token names its organization and proves its secret', () => {
   const parsed = parseToken(token);
-  expect(parsed).toEqual({ organizationId, prefix, hash });
+  expect(parsed).toEqual({ start: 'obt_', organizationId, prefix, hash });
   expect(provesToken(hash, parsed!.hash)).toBe(true);
   expect(token).toMatch(/^obt_[A-Za-z0-9_-]{59}$/);
 });
@@ -13,7 +13,7 @@ test('a token names its organization and proves its secret', () => {
 test('an API key has the same form and is no user token', () => {
   const key = newToken(organizationId, 'obk_');
   expect(key.token).toMatch(/^obk_[A-Za-z0-9_-]{59}$/);
-  expect(parseToken(key.token)).toEqual({ organizationId, prefix: key.prefix, hash: key.hash });
+  expect(parseToken(key.token)).toEqual({ start: 'obk_', organizationId, prefix: key.prefix, hash: key.hash });
   expect(parseToken(key.token.replace('obk_', 'obt_'))?.prefix).not.toBe(key.prefix);
 });
 

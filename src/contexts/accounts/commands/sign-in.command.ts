@@ -1,0 +1,76 @@
+import { Command, CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
+import { DataSource } from 'typeorm';
+import { normalPassword } from '@domain/sign-in/password.js';
+import { fail, ok, type Result } from '@domain/result.js';
+import type { SignInFailure, SignInRefused } from '@domain/sign-in/sign-in.js';
+import { FindPersonByEmailQuery } from '@contexts/organizations/public/member.queries.js';
+import { BeginSessionCommand } from '@contexts/sign-in/public/begin-session.command.js';
+import { CameFromQuery } from '@contexts/sign-in/public/came-from.query.js';
+import { LeaveSessionCommand } from '@contexts/sign-in/public/leave-session.command.js';
+import type { ReadTx } from '@engine/tx.js';
+import { read, transact } from '@platform/database/transact.js';
+import type { BegunSession } from '@platform/identity/session-cookie.js';
+import type { Visitor } from '@platform/identity/visitor.js';
+import { isWeaker, PasswordHasher } from '../password-hasher.js';
+import { findAccount, lockAccount, storePassword } from '../queries/account.js';
+import { SignInAttempts } from '../sign-in-attempts.js';
+
+export type Given = { readonly email: string; readonly password: string };
+type Found = { readonly memberId: string; readonly passwordHash: string | null; readonly sourceIsKnown: boolean };
+
+const refused: SignInRefused = { _tag: 'SignInRefused' };
+
+/** Begins a session for whoever knows the password of a break-glass account. Whatever is wrong is one answer, after the same work. */
+export class SignInCommand extends Command<Result<BegunSession, SignInFailure>> {
+  constructor(
+    readonly organizationId: string,
+    readonly given: Given,
+    readonly visitor: Visitor,
+  ) {
+    super();
+  }
+}
+
+@CommandHandler(SignInCommand)
+export class SignInHandler implements ICommandHandler<SignInCommand> {
+  constructor(
+    private readonly db: DataSource,
+    private readonly commands: CommandBus,
+    private readonly queries: QueryBus,
+    private readonly hasher: PasswordHasher,
+    private readonly attempts: SignInAttempts,
+  ) {}
+
+  async execute({ organizationId, given, visitor }: SignInCommand): Promise<Result<BegunSession, SignInFailure>> {
+    const context = { organizationId, projectId: null };
+    const found = await read(this.db, context, (tx) => this.find(tx, organizationId, given.email, visitor.address));
+    const attempt = { organizationId, email: given.email, address: visitor.address, sourceIsKnown: found?.sourceIsKnown ?? false };
+    const counted = await this.attempts.take(attempt);
+    if (!counted.ok) return counted;
+    const password = normalPassword(given.password);
+    const matches = await this.hasher.verify(found?.passwordHash ?? null, password);
+    if (!matches.ok) return matches;
+    if (!matches.value || !found?.passwordHash) return fail(refused);
+    const { memberId, passwordHash } = found;
+    const stronger = isWeaker(passwordHash) ? await this.hasher.hash(password) : null;
+
+    const begun = await transact<Result<BegunSession, SignInRefused>>(this.db, context, async (tx) => {
+      const account = await lockAccount(tx, memberId);
+      // What was changed or taken while it was checked is not what was checked.
+      if (!account?.break_glass || account.password_hash !== passwordHash) return fail(refused);
+      if (stronger?.ok) await storePassword(tx, memberId, stronger.value);
+      return ok(await this.commands.execute(new BeginSessionCommand(organizationId, memberId, visitor, 'password', tx)));
+    });
+    if (begun.ok) await this.commands.execute(new LeaveSessionCommand(visitor.session));
+    return begun;
+  }
+
+  /** The hash is null for whoever has no password, or may not use it. */
+  private async find(tx: ReadTx, organizationId: string, email: string, address: string): Promise<Found | null> {
+    const person = await this.queries.execute(new FindPersonByEmailQuery({ organizationId, projectId: null }, email, tx));
+    if (!person) return null;
+    const account = await findAccount(tx, person.id);
+    const passwordHash = account?.break_glass && !person.suspended ? account.password_hash : null;
+    return { memberId: person.id, passwordHash, sourceIsKnown: await this.queries.execute(new CameFromQuery(person.id, address, tx)) };
+  }
+}

@@ -1,0 +1,13 @@
+import { Query } from '@nestjs/cqrs';
+import type { ReadTx } from '@engine/tx.js';
+
+/** Whether a member has begun a session from this address within the last thirty days. */
+export class CameFromQuery extends Query<boolean> {
+  constructor(
+    readonly memberId: string,
+    readonly address: string,
+    readonly tx: ReadTx,
+  ) {
+    super();
+  }
+}
