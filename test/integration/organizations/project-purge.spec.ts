@@ -1,11 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ok } from '@domain/result.js';
+import { ProjectClosed, transact } from '@platform/database/transact.js';
 import { fromPublicId, toPublicId } from '@platform/ids/typeid.js';
 import { FolderStore } from '@platform/objects/folder-store.js';
 import { eventually } from '@test/support/eventually.js';
 import { rememberProject, tracesOfProject } from '@test/support/project-traces.js';
-import type { Person } from '../chats/chat-app.js';
+import { gate, type Person } from '../chats/chat-app.js';
 import { startPurgeApp, type Project, type PurgeApp } from './purge-app.js';
 
 let app: PurgeApp;
@@ -167,6 +169,53 @@ test('requests that were let in before the end and write after it: each is whole
   await app.purged(owner, project);
   expect(await tracesOfProject(app.outside)).toEqual(receipt);
   expect(await rows('select 1 from execution where project_id = $1', project.uuid)).toEqual([]);
+});
+
+const waitsForProject = () =>
+  eventually(
+    () => rows(`select 1 from pg_locks l where l.locktype = 'advisory' and not l.granted and l.database = (select d.oid from pg_database d where d.datname = current_database())`),
+    (waiting) => waiting.length > 0,
+  );
+
+test('404: a request that was let in before the end begins nothing after it', async () => {
+  const inside = await app.inside(owner, project);
+  const bot = await app.bot(inside);
+  const ending = await app.outside.connect();
+  await ending.query('begin');
+  await ending.query(`select pg_advisory_xact_lock(hashtextextended('openbot:project:' || $1 || $2, 0))`, [owner.organizationId, project.uuid]);
+  const late = send(inside, bot);
+  await waitsForProject();
+  await ending.query(
+    `insert into project_purge (organization_id, id, name, requested_by, requested_with, execution_id) values ($1, $2, 'x', gen_random_uuid(), gen_random_uuid(), gen_random_uuid())`,
+    [owner.organizationId, project.uuid],
+  );
+  await ending.query('commit');
+  ending.release();
+  expect(await late).toMatchObject({ status: 404, body: { _tag: 'ProjectNotFound' } });
+  expect(await rows('select 1 from chat where project_id = $1', project.uuid)).toEqual([]);
+  const begun = transact(app.database.api, { organizationId: owner.organizationId, projectId: project.uuid }, () => Promise.resolve(ok(1)));
+  await expect(begun).rejects.toThrow(ProjectClosed);
+});
+
+test('202: who deletes waits for what began before, and removes it', async () => {
+  const [written, finished] = [gate(), gate()];
+  const begun = transact(app.database.api, { organizationId: owner.organizationId, projectId: project.uuid }, async (tx) => {
+    await tx.query(`insert into bot (organization_id, project_id, id, owner_id, name, max_steps) values ($1, $2, gen_random_uuid(), $3, 'Late', 1)`, [
+      owner.organizationId,
+      project.uuid,
+      fromPublicId('member', owner.memberId),
+    ]);
+    written.open();
+    await finished.opened;
+    return ok(null);
+  });
+  await Promise.race([written.opened, begun]);
+  const removing = app.remove(owner, project);
+  await waitsForProject();
+  finished.open();
+  await begun;
+  expect((await removing).status).toBe(202);
+  expect((await app.purged(owner, project)).rows).toMatchObject({ bot: 1 });
 });
 
 test('two projects that are deleted at once by two callers: both go, and never the last', async () => {
