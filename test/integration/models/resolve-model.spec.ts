@@ -1,3 +1,5 @@
+import { Client } from 'pg';
+import { fromPublicId } from '@platform/ids/typeid.js';
 import type { Environment } from '@platform/config/env.js';
 import type { Model } from '@core/model.js';
 import { DefaultModelQuery } from '@contexts/models/public/default-model.query.js';
@@ -105,6 +107,31 @@ describe('a connection', () => {
     expect(model.provider).toBe(id);
     expect(provider.requests[0]).toMatchObject({ path, body: { model: 'm-1' } });
     expect(JSON.stringify(provider.requests[0]!.headers)).toContain('its-own-key');
+  });
+
+  test('a key that is copied to another connection, or into another organization, opens there for nobody', async () => {
+    const stranger = await app.createTenant();
+    const [mine, sibling] = [await connect({ kind: 'openai' }), await connect({ kind: 'openai' })];
+    const theirs = (await stranger.call('POST', '/v1/model-connections', { kind: 'openai', name: 'C', apiKey: 'another-key', baseUrl: provider.url, models: [{ id: 'm-1' }] }))
+      .body;
+    const superuser = new Client(database.url);
+    await superuser.connect();
+    try {
+      for (const [caller, { id }] of [
+        [owner, sibling],
+        [stranger, theirs],
+      ] as const) {
+        const copied = await superuser.query(
+          `update model_connection to_ set sealed_key = from_.sealed_key from model_connection from_ where to_.id = $1 and from_.id = $2`,
+          [id, mine['id']].map((given) => fromPublicId('connection', given as string)),
+        );
+        expect(copied.rowCount).toBe(1);
+        await expect(resolve(app, caller, { provider: id as string, model: 'm-1' })).rejects.toThrow('a sealed value was changed or belongs elsewhere');
+      }
+    } finally {
+      await superuser.end();
+    }
+    expect((await resolve(app, owner, { provider: mine['id'] as string, model: 'm-1' })).id).toBe('m-1');
   });
 
   test('is in the catalog of its organization alone, until it is deleted', async () => {

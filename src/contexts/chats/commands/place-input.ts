@@ -41,7 +41,7 @@ type Place = { readonly turns: OpenTurns; readonly placement: Placement };
 
 async function turnFor(tx: Tx, key: OrganizationKey, who: Identity, chat: ChatRow, { turns, placement }: Place): Promise<AdmittedTurn> {
   if (placement._tag === 'StartsTurn') {
-    const identityId = await saveIdentity(tx, key, who);
+    const identityId = await saveIdentity(tx, key, who, chat.bot_id);
     return admitTurn(tx, chat, {
       context: who.context,
       author: { memberId: who.memberId, tokenId: who.tokenId },

@@ -1,3 +1,4 @@
+import { rightsWithin } from '@domain/access/execution-identity.js';
 import type { QueryBus } from '@nestjs/cqrs';
 import type { DataSource } from 'typeorm';
 import type { BotForWork } from '@domain/bots/bot.js';
@@ -39,8 +40,9 @@ export const keepOpened = (run: PhaseRun<TurnCursor>, opened: OpenedTurn): unkno
 /** The person and the token as they are now; who they are was sealed when the turn was admitted. */
 async function findIdentity(tx: ReadTx, queries: QueryBus, key: OrganizationKey, { execution }: PhaseRun<TurnCursor>): Promise<Identity | null> {
   if (execution.identityId === null) throw new Error('a turn without an identity');
-  const { tokenId } = await loadIdentityRecord(tx, key, execution.identityId);
-  return queries.execute(new LoadIdentityQuery(execution.context, tokenId, tx));
+  const { token, limits } = await loadIdentityRecord(tx, key, execution.identityId);
+  const identity = await queries.execute(new LoadIdentityQuery(execution.context, token, tx));
+  return identity && { ...identity, permissions: rightsWithin(identity.permissions, limits) };
 }
 
 async function findBot(tx: ReadTx, queries: QueryBus, identity: Identity, botId: string): Promise<Result<BotForWork, AccessLost>> {

@@ -130,6 +130,7 @@ type Succeeded = Pick<Ending, 'chat' | 'turn'> & { readonly advances: boolean };
 async function admitSuccessor(tx: Tx, key: OrganizationKey, stored: Stored<TurnCursor>, { chat, turn, advances }: Succeeded): Promise<AdmittedTurn> {
   if (stored.identityId === null) throw new Error('a turn without an identity');
   const { identityId, context, cursor } = stored;
-  const { expiresAt: endsAt } = await loadIdentityRecord(tx, key, identityId);
+  const { limits } = await loadIdentityRecord(tx, key, identityId);
+  const endsAt = limits.endsAt === null ? null : new Date(limits.endsAt);
   return admitTurn(tx, chat, { context, author: authorOf(turn), identityId, advances, endsAt, executionId: cursor.successorId });
 }
