@@ -1842,6 +1842,21 @@ end $function$
 owner openbot_engine;
 grant execute to openbot_worker;
 
+CREATE OR REPLACE FUNCTION public.doctor_unlinked(p_limit integer, p_seconds double precision)
+ RETURNS TABLE(found bigint, more boolean, oldest_seconds double precision)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+begin
+  return query select count(*) filter (where i.seconds > p_seconds), count(*) = p_limit, max(i.seconds)
+    from (select extract(epoch from clock_timestamp() - y.at)::double precision as seconds from audit_inbox y order by y.number limit p_limit) i;
+end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
 CREATE OR REPLACE FUNCTION public.doctor_unnumbered(p_limit integer, p_seconds double precision)
  RETURNS TABLE(found bigint, more boolean, oldest_seconds double precision)
  LANGUAGE plpgsql

@@ -28,6 +28,7 @@ import { AuditedWork1764500000705 } from '@migrations/1764500000705-audited-work
 import { Accounts1764500000710 } from '@migrations/1764500000710-accounts.js';
 import { ProjectPurges1764500000730 } from '@migrations/1764500000730-project-purges.js';
 import { PurgedRows1764500000731 } from '@migrations/1764500000731-purged-rows.js';
+import { AuditDoctor1764500000706 } from '@migrations/1764500000706-audit-doctor.js';
 import { RateLimits1764500000740 } from '@migrations/1764500000740-rate-limits.js';
 import { WorkByCredential1764500000742 } from '@migrations/1764500000742-work-by-credential.js';
 
@@ -62,6 +63,7 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   Accounts1764500000710,
   ProjectPurges1764500000730,
   PurgedRows1764500000731,
+  AuditDoctor1764500000706,
   RateLimits1764500000740,
   WorkByCredential1764500000742,
 ];

@@ -146,6 +146,11 @@ export const checks: readonly Check[] = [
     look: async (ask) => seen(await ask<Found>('select * from doctor_purges($1, $2)', [limit, purgePatienceSeconds]), 'purge'),
   },
   {
+    name: 'audit-entries-without-place',
+    advice: 'These entries of the audit log are in no chain yet, and in no export: start a worker, or look at the log of the running ones why they cannot link them.',
+    look: async (ask) => seen(await ask<Found>('select found, null::uuid[] as examples, more, oldest_seconds from doctor_unlinked($1, $2)', [limit, patienceSeconds]), 'audit'),
+  },
+  {
     name: 'children-miscounted',
     advice: 'This work waits for children that it does not have, or may end before those that it has: report it as a fault with the ids and the version.',
     look: async (ask) => seen(await ask<Found>('select * from doctor_children($1)', [newest])),

@@ -22,7 +22,7 @@ beforeAll(async () => {
 const alive: Awaited<ReturnType<typeof liveNode>>[] = [];
 afterEach(async () => {
   for (const node of alive.splice(0)) await node.kill();
-  await superuser.query('truncate execution, execution_event, execution_call, execution_signal, node, product_event_inbox, permit, resource_lease');
+  await superuser.query('truncate execution, execution_event, execution_call, execution_signal, node, product_event_inbox, audit_inbox, permit, resource_lease');
 });
 afterAll(async () => {
   await superuser.end();
@@ -139,6 +139,18 @@ const planted: readonly [check: string, fault: string, plant: () => Promise<stri
         `insert into product_event_inbox (organization_id, project_id, member_id, type, aggregate_id, aggregate_sequence, created_at)
          values ($1, $2, $2, 'execution.started', $2, 1, clock_timestamp() - interval '5 minutes')`,
         [tenant.organizationId, tenant.projectId],
+      );
+      return '';
+    },
+  ],
+  [
+    'audit-entries-without-place',
+    'nobody links them',
+    async () => {
+      await superuser.query(`insert into organization (id, name) values ($1, 'Example') on conflict do nothing`, [tenant.organizationId]);
+      await superuser.query(
+        `insert into audit_inbox (organization_id, id, at, action, outcome, actor_kind) values ($1, gen_random_uuid(), clock_timestamp() - interval '5 minutes', 'bot.created', 'done', 'operator')`,
+        [tenant.organizationId],
       );
       return '';
     },

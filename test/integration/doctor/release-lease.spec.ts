@@ -63,6 +63,15 @@ test.each(['unknown', 'open', 'closing', 'close_failed'])(
   },
 );
 
+test('the word is told to the audit log of the project, once', async () => {
+  await superuser.query(`insert into organization (id, name) values ($1, 'Example')`, [tenant.organizationId]);
+  await superuser.query(`insert into project (organization_id, id, name) values ($1, $2, 'Default')`, [tenant.organizationId, tenant.projectId]);
+  const id = await leaseOf('gone for good', uuidv7(), 'unknown');
+  for (const by of ['Ada', 'Ada', 'Grace']) await release(id, by);
+  const told = await rowsOf(superuser, `select project_id, action, actor_kind, detail from audit_inbox where target_id = $1`, [id]);
+  expect(told).toEqual([{ project_id: tenant.projectId, action: 'lease.released', actor_kind: 'operator', detail: {} }]);
+});
+
 test.each(['unknown', 'open', 'closing', 'close_failed'])('%s, and its process lives: nobody’s word counts, at once', async (state) => {
   const node = await liveNode(database, `alive ${state}`);
   try {
