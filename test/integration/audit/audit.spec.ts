@@ -1,5 +1,6 @@
 import { fromPublicId, toPublicId } from '@platform/ids/typeid.js';
 import type { Caller } from '@test/support/app.js';
+import { eventually } from '@test/support/eventually.js';
 import { entriesOf, exportLines, organizationAudit, projectOf, startAuditApp, verify, type AuditApp, type ShownEntry } from './audit-app.js';
 
 let world: AuditApp;
@@ -126,6 +127,24 @@ describe('what is told', () => {
 
     const rows = JSON.stringify((await world.superuser.query('select * from audit_entry')).rows);
     for (const secret of [...secrets, 'recipe', 'Phone', 'Maxine', 'olivia']) expect(rows).not.toContain(secret);
+  });
+
+  test('a project’s end is told by the organization’s chain: who asked, and where its own chain ended', async () => {
+    const { id } = (await owner.call('POST', '/v1/projects', { name: 'Research' })).body as { id: string };
+    await owner.call('PATCH', `/v1/projects/${id}`, { expected: 1, name: 'Other' });
+    await world.linked();
+    const { length, head } = await verify(owner, `/v1/projects/${id}/audit`);
+    expect(length).toBe(1);
+    expect((await owner.call('DELETE', `/v1/projects/${id}?expected=2`)).status).toBe(202);
+    const ended = async () => (await entriesOf(owner, organizationAudit)).filter(({ target }) => target === id);
+    const entries = await eventually(ended, (all) => all.at(-1)?.action === 'project.purged', 60_000);
+    expect(entries.map(told)).toEqual([
+      { action: 'project.created', target: id, detail: {} },
+      { action: 'project.purge_requested', target: id, detail: {} },
+      { action: 'project.purged', target: id, detail: { length, hash: head } },
+    ]);
+    expect(entries.map(({ actor }) => actor.member ?? actor.service)).toEqual([owner.memberId, owner.memberId, 'purge']);
+    expect(await verify(owner, organizationAudit)).toMatchObject({ ok: true });
   });
 
   test('a change that is refused leaves no entry, and neither does one that is rolled back', async () => {

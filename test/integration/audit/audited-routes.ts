@@ -19,6 +19,7 @@ export const auditedRoutes: Readonly<Record<string, AuditedRoute>> = {
   revokeServiceAccountToken: { tells: ['token.revoked'] },
   createProject: { tells: ['project.created'] },
   renameProject: { tells: ['project.renamed'] },
+  deleteProject: { tells: ['project.purge_requested'], shownBy: 'test/integration/audit/audit.spec.ts' },
   setProjectMembers: { tells: ['project.role_set'] },
   createToken: { tells: ['token.created'] },
   rotateToken: { tells: ['token.rotated'] },
