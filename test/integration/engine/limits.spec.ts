@@ -1,11 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { Pool } from 'pg';
+import { v7 as uuidv7 } from 'uuid';
+import { ok } from '@domain/result.js';
 import type { CallSpec } from '@engine/calls.js';
 import type { WireGate } from '@engine/commit-item.js';
+import { revokeIdentity } from '@engine/executions.js';
 import type { Head } from '@engine/head.js';
 import type { PhaseRun } from '@engine/phase.js';
 import { end, phase, Workflow, type Next, type Saga, type Stored } from '@engine/saga.js';
+import { transact } from '@platform/database/transact.js';
 import { openTestDatabase, type TestDatabase } from '@test/support/database.js';
 import { admit, newTenant, poolOf, rowsOf, startEngine, type EngineHarness } from '@test/support/engine.js';
 import { eventually } from '@test/support/eventually.js';
@@ -111,6 +115,25 @@ describe('shared limits', () => {
       ]);
       // An owner that is about to wait is refused by the count of its head.
       expect((await commitBatch(worker, [itemOf({ ...b, commitNumber: 1 }, { to: 'waiting', do: 'park', until: null, seen: 0 })])).get(b.id)?.outcome).toBe('refused');
+    });
+
+    test('that comes after the right to act was taken away lets nothing out: the call that waited for it is refused', async () => {
+      const identityId = uuidv7();
+      const workflow = `limited-${(workflows += 1)}`;
+      for (const more of [{}, { identityId }]) await admit(database, tenant, workflow, {}, more);
+      const [a, b] = (await claimAs(worker, node, epoch, workflow)) as [Head, Head];
+      const [holder, waiter] = a.identityId === null ? [a, b] : [b, a];
+      const gate = { ...placeIn('revoked'), identity: identityId };
+      await askWith(holder, placeIn('revoked'));
+      expect(await askWith(waiter, gate)).toMatchObject({ gate: { waits: true } });
+      await transact(database.api, tenant, async (tx) => ok(await revokeIdentity(tx, identityId)));
+      await move(holder, 'succeeded');
+      expect(await serve()).toEqual([waiter.id]);
+      const again = itemOf({ ...waiter, commitNumber: 1 }, { calls: [{ ...named, move: ['intent'], to: 'sending', limited: true, gate }] });
+      expect((await commitBatch(worker, [again])).get(waiter.id)).toMatchObject({ outcome: 'applied' });
+      expect(await rowsOf(superuser, 'select state, failure_category from execution_call where execution_id = $1', [waiter.id])).toEqual([
+        { state: 'abandoned', failure_category: 'identity_revoked' },
+      ]);
     });
 
     test('is not freed by a takeover: it moves to the next owner, and ends with the time of the call that is given up', async () => {
