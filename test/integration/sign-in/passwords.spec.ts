@@ -46,6 +46,20 @@ describe('a setup link', () => {
     expect(await accountOf(owner)).toMatchObject({ break_glass: true, link_hash: null, password_hash: expect.stringMatching(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/) as string });
   });
 
+  test('the audit log tells who made it, and who used it', async () => {
+    await setUp(await setupLink(app, owner));
+    const { rows } = await outside.query(
+      `select action, actor_kind as by from audit_inbox where organization_id = $1 and action <> all ('{organization.created,project.created,member.created,token.created}')`,
+      [owner.organizationId],
+    );
+    expect(rows).toEqual([
+      { action: 'setup.link_created', by: 'operator' },
+      { action: 'setup.completed', by: 'member' },
+      { action: 'password.set', by: 'member' },
+      { action: 'session.started', by: 'member' },
+    ]);
+  });
+
   test('of two uses at once one counts', async () => {
     const token = await setupLink(app, owner);
     const answers = await Promise.all(['one password for it', 'two passwords for it'].map((password) => setUp(token, { password })));
