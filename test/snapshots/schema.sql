@@ -2534,32 +2534,6 @@ end $function$
 owner openbot_owner;
 grant execute to openbot_worker;
 
-CREATE OR REPLACE FUNCTION public.purge_audit(p_organization uuid, p_project uuid, p_limit integer)
- RETURNS integer
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public', 'pg_temp'
-AS $function$
-declare removed int; more int;
-begin
-  perform set_config('app.audit_purge', p_project::text, true);
-  delete from audit_inbox i where i.number in (select y.number from audit_inbox y where y.organization_id = p_organization and y.chain_id = p_project order by y.number limit p_limit);
-  get diagnostics removed = row_count;
-  delete from audit_entry e where e.organization_id = p_organization and e.chain_id = p_project
-    and e.sequence in (select y.sequence from audit_entry y where y.organization_id = p_organization and y.chain_id = p_project order by y.sequence limit p_limit - removed);
-  get diagnostics more = row_count;
-  removed := removed + more;
-  if removed = 0 then
-    delete from audit_head a where a.organization_id = p_organization and a.chain_id = p_project;
-    get diagnostics removed = row_count;
-  end if;
-  perform set_config('app.audit_purge', '', true);
-  return removed;
-end $function$
-
-owner openbot_engine;
-grant execute to openbot_worker;
-
 CREATE OR REPLACE FUNCTION public.purge_kept_rows(p_table text, p_from bigint, p_to bigint)
  RETURNS bigint
  LANGUAGE plpgsql

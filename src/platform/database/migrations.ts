@@ -29,6 +29,7 @@ import { Accounts1764500000710 } from '@migrations/1764500000710-accounts.js';
 import { ProjectPurges1764500000730 } from '@migrations/1764500000730-project-purges.js';
 import { PurgedRows1764500000731 } from '@migrations/1764500000731-purged-rows.js';
 import { AuditDoctor1764500000706 } from '@migrations/1764500000706-audit-doctor.js';
+import { OneWayOfPurging1764500000732 } from '@migrations/1764500000732-one-way-of-purging.js';
 import { RateLimits1764500000740 } from '@migrations/1764500000740-rate-limits.js';
 import { WorkByCredential1764500000742 } from '@migrations/1764500000742-work-by-credential.js';
 
@@ -64,6 +65,7 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   ProjectPurges1764500000730,
   PurgedRows1764500000731,
   AuditDoctor1764500000706,
+  OneWayOfPurging1764500000732,
   RateLimits1764500000740,
   WorkByCredential1764500000742,
 ];

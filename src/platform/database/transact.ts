@@ -61,9 +61,12 @@ function sendWithNext(client: Connection, statement: string): Promise<unknown> {
   return client.query(statement);
 }
 
-/** Ends what is open. Whatever goes wrong here, the state of the connection decides what becomes of it. */
+/**
+ * Ends what is open. An opening that failed left its transaction open before the driver knows of one, so it is asked nothing. Whatever goes wrong here, the
+ * state of the connection decides what becomes of it.
+ */
 async function rollBack(client: Connection): Promise<void> {
-  if (client.getTransactionStatus() === 'I' || client.connection.stream.destroyed) return;
+  if (client.connection.stream.destroyed) return;
   await client.query('rollback').catch(() => undefined);
 }
 

@@ -89,6 +89,11 @@ test('202: a retry with the same key gets the same receipt, also when the projec
   expect(await app.remove(owner, project, { key: 'once', expected: 2 })).toMatchObject({ status: 409, body: { _tag: 'ExecutionKeyConflict' } });
   expect(await app.remove(owner, project, { key: 'another' })).toMatchObject({ status: 404, body: { _tag: 'ProjectNotFound' } });
   expect(await rows('select 1 from project_purge where id = $1', project.uuid)).toHaveLength(1);
+  const told = await eventually(
+    () => rows('select action from audit_entry where target_id = $1 order by sequence', project.uuid),
+    (entries) => entries.length >= 3,
+  );
+  expect(told.map(({ action }) => action)).toEqual(['project.created', 'project.purge_requested', 'project.purged']);
 });
 
 test('409: a stale revision, the project in which the caller acts, and the last one', async () => {
