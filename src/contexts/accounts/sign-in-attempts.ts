@@ -18,6 +18,8 @@ const ofAccountFromSource: readonly Policy[] = [
   { limit: 60, windowMs: day },
 ];
 const ofAccount: Policy = { limit: 100, windowMs: hour };
+/** A stranger who goes on and on is told of now and then, or the log would be theirs to fill. */
+const told: Policy = { limit: 1, windowMs: 10 * minute };
 
 export type Attempt = { readonly organizationId: string; readonly email: string; readonly address: string; readonly sourceIsKnown: boolean };
 
@@ -31,18 +33,26 @@ export class SignInAttempts {
 
   /** Counts an attempt before it is made, whatever becomes of it: many at once get no more tries. */
   async take({ organizationId, email, address, sourceIsKnown }: Attempt): Promise<Result<null, SignInLimited>> {
-    const bucket = (kind: string, ...who: string[]): Buffer => bucketOf(this.sealer.platform, kind, ...who);
     const source = sourceOf(address);
     const account = [organizationId, email.toLowerCase()] as const;
     const wanted: readonly (readonly [Policy, Buffer])[] = [
-      [ofSource, bucket('sign-in from', source)],
-      ...ofAccountFromSource.map((policy) => [policy, bucket('sign-in', ...account, source, String(policy.windowMs))] as const),
-      ...(sourceIsKnown ? [] : [[ofAccount, bucket('sign-in of', ...account)] as const]),
+      [ofSource, this.bucket('sign-in from', source)],
+      ...ofAccountFromSource.map((policy) => [policy, this.bucket('sign-in', ...account, source, String(policy.windowMs))] as const),
+      ...(sourceIsKnown ? [] : [[ofAccount, this.bucket('sign-in of', ...account)] as const]),
     ];
     for (const [policy, name] of wanted) {
       const { allowed, retryAfterMs } = await takeFrom(this.db, { bucket: name, policy });
       if (!allowed) return fail({ _tag: 'SignInLimited', retryAfterMs });
     }
     return ok(null);
+  }
+
+  /** Whether being put off is worth telling: the first time in a while for this account and source. */
+  async isNews({ organizationId, email, address }: Attempt): Promise<boolean> {
+    return (await takeFrom(this.db, { bucket: this.bucket('sign-in told', organizationId, email.toLowerCase(), sourceOf(address)), policy: told })).allowed;
+  }
+
+  private bucket(kind: string, ...who: string[]): Buffer {
+    return bucketOf(this.sealer.platform, kind, ...who);
   }
 }

@@ -22,6 +22,9 @@ export type Identity = {
   readonly address?: string;
 };
 
+/** When the credential ends what was begun with it. A session's end is its owner's leaving, and ends no work. */
+export const workEndsAt = ({ credential, expiresAt }: Pick<Identity, 'credential' | 'expiresAt'>): Date | null => (credential === 'session' ? null : (expiresAt ?? null));
+
 /** Person and way of signing in: another token of the same person is another author. */
 export const authorKey = (identity: Pick<Identity, 'memberId' | 'tokenId'>): string => `${identity.memberId}:${identity.tokenId}`;
 

@@ -42,7 +42,7 @@ export const auditedRoutes: Readonly<Record<string, AuditedRoute>> = {
   cancelExecution: { nothing: 'Everybody stops their own work alone, and its log says so.' },
   signIn: { tells: ['session.started'] },
   setUpAccount: { tells: ['setup.completed', 'password.set', 'session.started'] },
-  changePassword: { tells: ['password.set'] },
+  changePassword: { tells: ['password.set', 'session.revoked'] },
   allowPassword: { tells: ['password_sign_in.denied'] },
   signOut: { tells: ['session.ended'], shownBy: 'test/integration/sign-in/sessions.spec.ts' },
   endSession: { tells: ['session.revoked'], shownBy: 'test/integration/sign-in/sessions.spec.ts' },

@@ -100,6 +100,14 @@ describe('a setup link', () => {
   });
 });
 
+const refusals = async (): Promise<{ action: string; target: string | null; by: string; outcome: string }[]> =>
+  (
+    await outside.query<{ action: string; target: string | null; by: string; outcome: string }>(
+      `select action, target_id as target, actor_kind as by, outcome from audit_inbox where organization_id = $1 and action like 'sign_in.%' order by id`,
+      [owner.organizationId],
+    )
+  ).rows;
+
 describe('signing in', () => {
   beforeEach(async () => void (await signedIn(app, owner)));
 
@@ -162,6 +170,19 @@ describe('signing in', () => {
     expect((await signIn()).status).toBe(200);
     expect(await accountOf(owner)).toMatchObject({ password_hash: expect.stringContaining('m=19456') as string });
     expect((await signIn()).status).toBe(200);
+  });
+
+  test('the audit log tells of each refused attempt, of somebody and of nobody, and once that too many were put off', async () => {
+    const before = await refusals();
+    await signIn({ password: 'not this one, or is it' });
+    await signIn({ email: 'nobody@example.com' });
+    await signIn({ organization: 'org_01k0w3j9v7e8t9q0c5m2x4z6b8' });
+    expect((await refusals()).slice(before.length)).toEqual([
+      { action: 'sign_in.failed', target: fromPublicId('member', owner.memberId), by: 'nobody', outcome: 'refused' },
+      { action: 'sign_in.failed', target: null, by: 'nobody', outcome: 'refused' },
+    ]);
+    await Promise.all(Array.from({ length: 16 }, () => signIn({ password: 'not this one, or is it' })));
+    expect((await refusals()).filter(({ action }) => action === 'sign_in.locked')).toHaveLength(1);
   });
 
   test('429: who tries too often from one place waits, and is told how long; from another they go on', async () => {

@@ -46,7 +46,7 @@ export class AllowPasswordHandler implements ICommandHandler<AllowPasswordComman
       if (!allowed) {
         await closeAccount(tx, memberId);
         await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'password_sign_in.denied', target: memberId, detail: {} }));
-        await this.commands.execute(new EndSessionsCommand(memberId, null, tx));
+        await this.commands.execute(new EndSessionsCommand(tx, identity, { memberId, reason: 'password' }));
         return ok({ allowed, link: null });
       }
       // Service accounts have none.

@@ -55,7 +55,7 @@ export class ChangePasswordHandler implements ICommandHandler<ChangePasswordComm
       if (locked?.password_hash !== before) return fail({ _tag: 'PasswordWrong', field: 'current' });
       await storePassword(tx, memberId, prepared.value);
       await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'password.set', target: memberId, detail: {} }));
-      await this.commands.execute(new EndSessionsCommand(memberId, tokenId, tx));
+      await this.commands.execute(new EndSessionsCommand(tx, identity, { memberId, exceptId: tokenId, reason: 'password' }));
       return ok(null);
     });
   }

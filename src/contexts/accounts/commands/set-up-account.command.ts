@@ -54,7 +54,7 @@ export class SetUpAccountHandler implements ICommandHandler<SetUpAccountCommand>
       const who = { kind: 'member', memberId: member.id, credential: null, address: visitor.address } as const;
       const done = { target: member.id, detail: {} } as const;
       await this.commands.execute(new RecordAuditCommand(tx, who, { action: 'setup.completed', ...done }, { action: 'password.set', ...done }));
-      await this.commands.execute(new EndSessionsCommand(member.id, null, tx));
+      await this.commands.execute(new EndSessionsCommand(tx, who, { memberId: member.id, reason: 'password' }));
       return ok(await this.commands.execute(new BeginSessionCommand(link.organizationId, member.id, visitor, 'setup', tx)));
     });
     if (begun.ok) await this.commands.execute(new LeaveSessionCommand(visitor.session));

@@ -3,6 +3,9 @@ import { DataSource } from 'typeorm';
 import { normalPassword } from '@domain/sign-in/password.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import type { SignInFailure, SignInRefused } from '@domain/sign-in/sign-in.js';
+import type { AuditEvent } from '@domain/audit/entry.js';
+import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
+import { FindOrganizationQuery } from '@contexts/organizations/public/find-organization.query.js';
 import { FindPersonByEmailQuery } from '@contexts/organizations/public/member.queries.js';
 import { BeginSessionCommand } from '@contexts/sign-in/public/begin-session.command.js';
 import { CameFromQuery } from '@contexts/sign-in/public/came-from.query.js';
@@ -13,12 +16,18 @@ import type { BegunSession } from '@platform/identity/session-cookie.js';
 import type { Visitor } from '@platform/identity/visitor.js';
 import { isWeaker, PasswordHasher } from '../password-hasher.js';
 import { findAccount, lockAccount, storePassword } from '../queries/account.js';
-import { SignInAttempts } from '../sign-in-attempts.js';
+import { SignInAttempts, type Attempt } from '../sign-in-attempts.js';
 
 export type Given = { readonly email: string; readonly password: string };
 type Found = { readonly memberId: string; readonly passwordHash: string | null; readonly sourceIsKnown: boolean };
 
 const refused: SignInRefused = { _tag: 'SignInRefused' };
+
+function eventOf(target: string | null, failure: SignInFailure): AuditEvent<'sign_in.failed'> | AuditEvent<'sign_in.locked'> | null {
+  if (failure._tag === 'SignInRefused') return { action: 'sign_in.failed', target, detail: { method: 'password', reason: 'refused' }, outcome: 'refused' };
+  if (failure._tag === 'SignInLimited') return { action: 'sign_in.locked', target, detail: { method: 'password', retryAfterMs: failure.retryAfterMs }, outcome: 'refused' };
+  return null;
+}
 
 /** Begins a session for whoever knows the password of a break-glass account. Whatever is wrong is one answer, after the same work. */
 export class SignInCommand extends Command<Result<BegunSession, SignInFailure>> {
@@ -42,9 +51,17 @@ export class SignInHandler implements ICommandHandler<SignInCommand> {
   ) {}
 
   async execute({ organizationId, given, visitor }: SignInCommand): Promise<Result<BegunSession, SignInFailure>> {
-    const context = { organizationId, projectId: null };
-    const found = await read(this.db, context, (tx) => this.find(tx, organizationId, given.email, visitor.address));
+    const found = await read(this.db, { organizationId, projectId: null }, (tx) => this.find(tx, organizationId, given.email, visitor.address));
     const attempt = { organizationId, email: given.email, address: visitor.address, sourceIsKnown: found?.sourceIsKnown ?? false };
+    const begun = await this.begin(attempt, found, given, visitor);
+    if (begun.ok) await this.commands.execute(new LeaveSessionCommand(visitor.session));
+    else await this.tell(attempt, found?.memberId ?? null, begun.failure);
+    return begun;
+  }
+
+  private async begin(attempt: Attempt, found: Found | null, given: Given, visitor: Visitor): Promise<Result<BegunSession, SignInFailure>> {
+    const { organizationId } = attempt;
+    const context = { organizationId, projectId: null };
     const counted = await this.attempts.take(attempt);
     if (!counted.ok) return counted;
     const password = normalPassword(given.password);
@@ -54,15 +71,23 @@ export class SignInHandler implements ICommandHandler<SignInCommand> {
     const { memberId, passwordHash } = found;
     const stronger = isWeaker(passwordHash) ? await this.hasher.hash(password) : null;
 
-    const begun = await transact<Result<BegunSession, SignInRefused>>(this.db, context, async (tx) => {
+    return transact<Result<BegunSession, SignInRefused>>(this.db, context, async (tx) => {
       const account = await lockAccount(tx, memberId);
       // What was changed or taken while it was checked is not what was checked.
       if (!account?.break_glass || account.password_hash !== passwordHash) return fail(refused);
       if (stronger?.ok) await storePassword(tx, memberId, stronger.value);
       return ok(await this.commands.execute(new BeginSessionCommand(organizationId, memberId, visitor, 'password', tx)));
     });
-    if (begun.ok) await this.commands.execute(new LeaveSessionCommand(visitor.session));
-    return begun;
+  }
+
+  /** A refused attempt leaves an entry, whether there is such an account or not; in an organization that is none there is nobody to read it. */
+  private async tell(attempt: Attempt, memberId: string | null, failure: SignInFailure): Promise<void> {
+    const event = eventOf(memberId, failure);
+    if (event === null || (event.action === 'sign_in.locked' && !(await this.attempts.isNews(attempt)))) return;
+    await transact(this.db, { organizationId: attempt.organizationId, projectId: null }, async (tx) => {
+      if (await this.queries.execute(new FindOrganizationQuery(tx))) await this.commands.execute(new RecordAuditCommand(tx, { kind: 'nobody', address: attempt.address }, event));
+      return ok(null);
+    });
   }
 
   /** The hash is null for whoever has no password, or may not use it. */

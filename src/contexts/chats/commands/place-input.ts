@@ -6,7 +6,7 @@ import { ok, type Result } from '@domain/result.js';
 import { appendEvent, holdMember } from '@engine/executions.js';
 import type { OrganizationKey } from '@engine/sealing.js';
 import type { Tx } from '@engine/tx.js';
-import type { Identity } from '@platform/identity/identity.js';
+import { workEndsAt, type Identity } from '@platform/identity/identity.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 import type { ChatRow } from '../queries/chats.js';
 import { saveIdentity } from '../queries/identity-record.js';
@@ -47,7 +47,7 @@ async function turnFor(tx: Tx, key: OrganizationKey, who: Identity, chat: ChatRo
       author: { memberId: who.memberId, tokenId: who.tokenId },
       identityId,
       advances: placement.advances,
-      endsAt: who.expiresAt ?? null,
+      endsAt: workEndsAt(who),
     });
   }
   const turn = [turns.advancing, ...turns.waiting].find((open) => open?.id === placement.turn);

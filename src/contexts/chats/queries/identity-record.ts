@@ -2,15 +2,15 @@ import { v7 as uuidv7 } from 'uuid';
 import { unlimited, type ExecutionIdentity } from '@domain/access/execution-identity.js';
 import type { OrganizationKey } from '@engine/sealing.js';
 import type { ReadTx, Tx } from '@engine/tx.js';
-import type { Identity } from '@platform/identity/identity.js';
+import { workEndsAt, type Identity } from '@platform/identity/identity.js';
 
 const bindingOf = (recordId: string) => ({ table: 'sealed_record', record: recordId });
 
 /** Saves whom work acts as, beside the work: it is never derived from an author or an id later. */
 export async function saveIdentity(tx: Tx, key: OrganizationKey, identity: Identity, botId: string): Promise<string> {
   const id = uuidv7();
-  const { context, memberId, tokenId, role, expiresAt } = identity;
-  const limits = { ...unlimited, endsAt: expiresAt?.getTime() ?? null };
+  const { context, memberId, tokenId, role } = identity;
+  const limits = { ...unlimited, endsAt: workEndsAt(identity)?.getTime() ?? null };
   const acting: ExecutionIdentity = { owner: memberId, actor: memberId, token: tokenId, speaker: null, bot: botId, delegation: null, source: null, limits };
   await tx.query(`insert into sealed_record (id, organization_id, project_id, kind, body, credential_id) values ($1, $2, $3, 'identity', $4, $5)`, [
     id,

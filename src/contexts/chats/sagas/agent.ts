@@ -41,7 +41,7 @@ export const keepOpened = (run: PhaseRun<TurnCursor>, opened: OpenedTurn): unkno
 async function findIdentity(tx: ReadTx, queries: QueryBus, key: OrganizationKey, { execution }: PhaseRun<TurnCursor>): Promise<Identity | null> {
   if (execution.identityId === null) throw new Error('a turn without an identity');
   const { token, limits } = await loadIdentityRecord(tx, key, execution.identityId);
-  const identity = await queries.execute(new LoadIdentityQuery(execution.context, token, tx));
+  const identity = await queries.execute(new LoadIdentityQuery(execution.context, token, tx, 'work'));
   return identity && { ...identity, permissions: rightsWithin(identity.permissions, limits) };
 }
 

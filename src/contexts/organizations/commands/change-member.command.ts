@@ -49,7 +49,8 @@ export class ChangeMemberHandler implements ICommandHandler<ChangeMemberCommand>
       await this.commands.execute(new RecordAuditCommand(tx, identity, ...eventsOf(locked.value, change)));
       // A session is begun anew where it may do something else, and is not there again where a member is let in again.
       const isOther = change.role !== undefined && change.role !== locked.value.role;
-      if (isOther || change.suspended) await this.commands.execute(new EndSessionsCommand(memberId, null, tx));
+      const reason = change.suspended ? 'suspension' : 'role';
+      if (isOther || change.suspended) await this.commands.execute(new EndSessionsCommand(tx, identity, { memberId, reason }));
       const touched = await stopLostWork(tx, this.queries, memberId, change.suspended ?? false);
       const member = await findMember(tx, memberId);
       return member ? ok({ member, touched }) : fail({ _tag: 'MemberNotFound' });

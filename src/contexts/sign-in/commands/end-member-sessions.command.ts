@@ -3,11 +3,9 @@ import { DataSource } from 'typeorm';
 import { mayAppoint } from '@domain/access/rights.js';
 import type { Forbidden, MemberNotFound } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
-import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { FindMemberQuery } from '@contexts/organizations/public/member.queries.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
-import { toPublicId } from '@platform/ids/typeid.js';
 import { EndSessionsCommand } from '../public/end-sessions.command.js';
 
 export type EndMemberSessionsFailure = Forbidden | MemberNotFound;
@@ -36,9 +34,7 @@ export class EndMemberSessionsHandler implements ICommandHandler<EndMemberSessio
       const member = await this.queries.execute(new FindMemberQuery(context, memberId, tx));
       if (!member) return fail({ _tag: 'MemberNotFound' });
       if (!mayAppoint(permissions, member.role)) return fail({ _tag: 'Forbidden' });
-      const ended = await this.commands.execute(new EndSessionsCommand(memberId, null, tx));
-      const detail = { member: toPublicId('member', memberId), reason: 'administrator' };
-      await this.commands.execute(new RecordAuditCommand(tx, identity, ...ended.map((id) => ({ action: 'session.revoked', target: id, detail }) as const)));
+      await this.commands.execute(new EndSessionsCommand(tx, identity, { memberId, reason: 'administrator' }));
       return ok(null);
     });
   }

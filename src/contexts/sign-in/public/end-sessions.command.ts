@@ -1,12 +1,20 @@
 import { Command } from '@nestjs/cqrs';
+import type { AuditActor } from '@contexts/audit/public/record-audit.command.js';
 import type { Tx } from '@engine/tx.js';
+import type { Identity } from '@platform/identity/identity.js';
 
-/** Ends the sessions of a member, but for the one with the credential `exceptId`, in the caller's transaction. Requests are out at once, open streams within seconds. Answers their ids. */
-export class EndSessionsCommand extends Command<readonly string[]> {
+/** Why sessions end before their time. For a role they are only begun anew: what was begun in them goes on, as far as the role allows it. */
+export type SessionEnd = 'administrator' | 'password' | 'role' | 'suspension';
+
+/**
+ * Ends the sessions of a member, but for the one with the credential `exceptId`, in the caller's transaction, and tells the audit log. Requests are out
+ * at once, open streams within seconds, and what was begun in them before its next step. Late in the transaction: it locks heads.
+ */
+export class EndSessionsCommand extends Command<void> {
   constructor(
-    readonly memberId: string,
-    readonly exceptId: string | null,
     readonly tx: Tx,
+    readonly who: Identity | AuditActor,
+    readonly of: { readonly memberId: string; readonly exceptId?: string; readonly reason: SessionEnd },
   ) {
     super();
   }

@@ -31,14 +31,16 @@ export const identityOf = (organizationId: string, row: CredentialRow): Identity
       }
     : null;
 
+const withoutLeaving = (row: CredentialRow): CredentialRow => (row.kind === 'session' ? { ...row, expired: false, expires_at: null } : row);
+
 @QueryHandler(LoadIdentityQuery)
 export class LoadIdentityHandler implements IQueryHandler<LoadIdentityQuery> {
   constructor(private readonly db: DataSource) {}
 
   /** In the project of the work: a credential that may not act there any more is one that does not count. */
-  async execute({ context, tokenId, tx }: LoadIdentityQuery): Promise<Identity | null> {
+  async execute({ context, tokenId, tx, of }: LoadIdentityQuery): Promise<Identity | null> {
     const find = (own: Parameters<typeof findCredentialById>[0]) => findCredentialById(own, tokenId, context.projectId);
     const row = tx ? await find(tx) : await read(this.db, context, find);
-    return row && (context.projectId === null || row.project_id === context.projectId) ? identityOf(context.organizationId, row) : null;
+    return row && (context.projectId === null || row.project_id === context.projectId) ? identityOf(context.organizationId, of === 'work' ? withoutLeaving(row) : row) : null;
   }
 }
