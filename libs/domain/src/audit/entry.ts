@@ -1,9 +1,17 @@
+import type { CredentialKind } from '../access/credentials.js';
 import type { IdKind } from '../ids.js';
 import { auditActions, type AuditAction, type AuditDetail, type DetailKind } from './actions.js';
 
 export type AuditOutcome = 'done' | 'refused';
 export type Scalar = string | number | boolean | null;
 export type ActorKind = 'member' | 'service' | 'operator' | 'nobody';
+
+/** Who acts where no request with an identity does. `onBehalfOf`: the member for whom. `address`: the network address that the request came from. */
+export type AuditActor =
+  | { readonly kind: 'member'; readonly memberId: string; readonly credential: { readonly kind: CredentialKind; readonly id: string } | null; readonly address: string | null }
+  | { readonly kind: 'service'; readonly service: string; readonly onBehalfOf?: string }
+  | { readonly kind: 'operator' }
+  | { readonly kind: 'nobody'; readonly address: string | null };
 
 /** One thing that happened, as it is told: the change itself, or the attempt that was refused. */
 export type AuditEvent<A extends AuditAction = AuditAction> = A extends AuditAction

@@ -2,10 +2,10 @@ import { CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { v7 as uuidv7 } from 'uuid';
 import type { CredentialKind } from '@domain/access/credentials.js';
 import { auditActions } from '@domain/audit/actions.js';
-import { toStoredDetail, type AuditEvent } from '@domain/audit/entry.js';
+import { toStoredDetail, type AuditActor, type AuditEvent } from '@domain/audit/entry.js';
 import type { IdKind } from '@domain/ids.js';
 import type { Identity } from '@platform/identity/identity.js';
-import { RecordAuditCommand, type AuditActor } from '../public/record-audit.command.js';
+import { RecordAuditCommand } from '../public/record-audit.command.js';
 
 const credentialIds: Readonly<Record<CredentialKind, IdKind>> = { user_token: 'token', api_key: 'apiKey', session: 'session' };
 

@@ -1,5 +1,5 @@
 import { Command } from '@nestjs/cqrs';
-import type { AuditActor } from '@contexts/audit/public/record-audit.command.js';
+import type { AuditActor } from '@domain/audit/entry.js';
 import type { Tx } from '@engine/tx.js';
 import type { Identity } from '@platform/identity/identity.js';
 
