@@ -6,6 +6,7 @@ import { BotsModule } from '@contexts/bots/bots.module.js';
 import { ChatsModule, ChatsWorkerModule } from '@contexts/chats/chats.module.js';
 import { ExecutionsModule } from '@contexts/executions/executions.module.js';
 import { FeedModule } from '@contexts/feed/feed.module.js';
+import { InvitationsModule } from '@contexts/invitations/invitations.module.js';
 import { MaintenanceWorkerModule } from '@contexts/maintenance/maintenance.module.js';
 import { ModelsModule } from '@contexts/models/models.module.js';
 import { OrganizationsModule, OrganizationsWorkerModule } from '@contexts/organizations/organizations.module.js';
@@ -49,6 +50,7 @@ export class AppModule {
         OrganizationsModule,
         SignInModule,
         AccountsModule,
+        InvitationsModule,
         ModelsModule,
         BotsModule,
         ExecutionsModule,

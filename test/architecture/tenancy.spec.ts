@@ -19,6 +19,7 @@ const exceptions: Exceptions = {
     audit_inbox: 'Whoever acts in one project may tell of another: who makes a project tells its organization’s chain.',
     audit_head: 'An auditor reads the chains of every project; the path names the one.',
     audit_entry: 'An auditor reads the chains of every project; the path names the one.',
+    invitation_project: 'Whoever accepts an invitation is a member of no project before.',
     project_role: 'What a credential may do is read before it is known in which project it acts.',
     execution_command: 'A retry is answered from its receipt wherever its caller acts now; the project says with which one the receipt goes.',
     error_record: 'A fault is read by its id within the organization; it may have happened outside every project.',

@@ -651,6 +651,52 @@ policy identity_revocation_tenant permissive for all to openbot_app
   with check (organization_id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
 
+table invitation owner openbot_owner row security forced
+  organization_id uuid not null comment NULL
+  id uuid not null comment NULL
+  email text not null comment NULL
+  name text comment NULL
+  role text not null comment NULL
+  password_sign_in boolean not null comment NULL
+  invited_by uuid not null comment NULL
+  prefix text not null comment NULL
+  hash bytea not null comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  expires_at timestamp with time zone not null comment NULL
+  revoked_at timestamp with time zone comment NULL
+  accepted_at timestamp with time zone comment NULL
+  member_id uuid comment NULL
+constraint invitation_email_is_short CHECK (char_length(email) >= 3 AND char_length(email) <= 254)
+constraint invitation_ends_once CHECK (num_nonnulls(accepted_at, revoked_at) < 2)
+constraint invitation_has_its_maker FOREIGN KEY (organization_id, invited_by) REFERENCES member(organization_id, id)
+constraint invitation_hash_is_sha256 CHECK (octet_length(hash) = 32)
+constraint invitation_is_accepted_by_somebody CHECK ((accepted_at IS NULL) = (member_id IS NULL))
+constraint invitation_is_named_by_id PRIMARY KEY (organization_id, id)
+constraint invitation_made_a_member FOREIGN KEY (organization_id, member_id) REFERENCES member(organization_id, id)
+constraint invitation_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
+constraint invitation_role_is_known CHECK (role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text, 'viewer'::text, 'auditor'::text]))
+INDEX invitation_is_found_by_prefix ON public.invitation USING btree (organization_id, prefix)
+UNIQUE INDEX invitation_is_open_once_for_an_address ON public.invitation USING btree (organization_id, lower(email)) WHERE ((accepted_at IS NULL) AND (revoked_at IS NULL))
+policy invitation_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
+table invitation_project owner openbot_owner row security forced
+  organization_id uuid not null comment NULL
+  invitation_id uuid not null comment NULL
+  project_id uuid not null comment NULL
+  role text not null comment NULL
+constraint invitation_project_is_in_project FOREIGN KEY (organization_id, project_id) REFERENCES project(organization_id, id)
+constraint invitation_project_is_of_invitation FOREIGN KEY (organization_id, invitation_id) REFERENCES invitation(organization_id, id)
+constraint invitation_project_is_one_each PRIMARY KEY (organization_id, invitation_id, project_id)
+constraint invitation_project_role_is_known CHECK (role = ANY (ARRAY['admin'::text, 'member'::text, 'viewer'::text]))
+INDEX invitation_project_is_found_by_project ON public.invitation_project USING btree (organization_id, project_id)
+policy invitation_project_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
 table master_key_check owner openbot_owner
   master_key_id text not null comment NULL
   value bytea not null comment NULL

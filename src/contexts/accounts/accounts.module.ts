@@ -2,7 +2,9 @@ import { Module } from '@nestjs/common';
 import { AllowPasswordHandler } from './commands/allow-password.command.js';
 import { ChangePasswordHandler } from './commands/change-password.command.js';
 import { CloseAccountHandler } from './commands/close-account.command.js';
+import { GivePasswordHandler } from './commands/give-password.command.js';
 import { IssueOwnerLinkHandler } from './commands/issue-owner-link.command.js';
+import { PreparePasswordHandler } from './commands/prepare-password.command.js';
 import { SetUpAccountHandler } from './commands/set-up-account.command.js';
 import { SignInHandler } from './commands/sign-in.command.js';
 import { AuthController } from './http/auth.controller.js';
@@ -13,6 +15,17 @@ import { SignInAttempts } from './sign-in-attempts.js';
 
 @Module({
   controllers: [AuthController, LinkPageController, PasswordController],
-  providers: [AllowPasswordHandler, ChangePasswordHandler, CloseAccountHandler, IssueOwnerLinkHandler, PasswordHasher, SetUpAccountHandler, SignInAttempts, SignInHandler],
+  providers: [
+    AllowPasswordHandler,
+    ChangePasswordHandler,
+    CloseAccountHandler,
+    GivePasswordHandler,
+    IssueOwnerLinkHandler,
+    PasswordHasher,
+    PreparePasswordHandler,
+    SetUpAccountHandler,
+    SignInAttempts,
+    SignInHandler,
+  ],
 })
 export class AccountsModule {}

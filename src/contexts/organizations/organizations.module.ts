@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AdmitMemberHandler } from './commands/admit-member.command.js';
 import { ChangeMemberHandler } from './commands/change-member.command.js';
 import { CreateMemberHandler } from './commands/create-member.command.js';
 import { CreateOrganizationHandler } from './commands/create-organization.command.js';
@@ -18,6 +19,7 @@ import { ProjectPurgesController } from './http/project-purges.controller.js';
 import { ProjectsController } from './http/projects.controller.js';
 import { ServiceAccountsController } from './http/service-accounts.controller.js';
 import { FindOrganizationHandler } from './queries/find-organization.handler.js';
+import { MayAdmitHandler } from './queries/may-admit.handler.js';
 import { FindMemberHandler, FindMembersHandler, FindPersonByEmailHandler, FindServiceAccountHandler } from './queries/member.handlers.js';
 import { DropProjectHandler } from './sagas/phases/drop-project.js';
 import { PurgeRowsHandler } from './sagas/phases/purge-rows.js';
@@ -28,6 +30,7 @@ import { ProjectPurgeSaga } from './sagas/project-purge.saga.js';
 @Module({
   controllers: [OrganizationController, ProjectsController, ProjectPurgesController, MembersController, ServiceAccountsController],
   providers: [
+    AdmitMemberHandler,
     ChangeMemberHandler,
     CreateMemberHandler,
     CreateOrganizationHandler,
@@ -39,6 +42,7 @@ import { ProjectPurgeSaga } from './sagas/project-purge.saga.js';
     FindOrganizationHandler,
     FindPersonByEmailHandler,
     FindServiceAccountHandler,
+    MayAdmitHandler,
     MirrorKeyHandler,
     NameMemberHandler,
     RemoveMemberHandler,

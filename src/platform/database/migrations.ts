@@ -26,6 +26,7 @@ import { Feed1764500000600 } from '@migrations/1764500000600-feed.js';
 import { Audit1764500000700 } from '@migrations/1764500000700-audit.js';
 import { AuditedWork1764500000705 } from '@migrations/1764500000705-audited-work.js';
 import { Accounts1764500000710 } from '@migrations/1764500000710-accounts.js';
+import { Invitations1764500000711 } from '@migrations/1764500000711-invitations.js';
 import { ProjectPurges1764500000730 } from '@migrations/1764500000730-project-purges.js';
 import { PurgedRows1764500000731 } from '@migrations/1764500000731-purged-rows.js';
 import { AuditDoctor1764500000706 } from '@migrations/1764500000706-audit-doctor.js';
@@ -62,6 +63,7 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   Audit1764500000700,
   AuditedWork1764500000705,
   Accounts1764500000710,
+  Invitations1764500000711,
   ProjectPurges1764500000730,
   PurgedRows1764500000731,
   AuditDoctor1764500000706,

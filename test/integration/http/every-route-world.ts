@@ -26,6 +26,7 @@ export const kindOfParameter: Readonly<Record<string, IdKind>> = {
   memberId: 'member',
   purgeId: 'purge',
   sessionId: 'session',
+  invitationId: 'invitation',
 };
 export const missingId = (parameter: string): string => toPublicId(kindOf(parameter), uuidv7());
 export function kindOf(parameter: string): IdKind {
@@ -44,6 +45,8 @@ export type Tenant = {
   readonly password: string;
   /** That another owner may set a password by. */
   readonly link: string;
+  /** What the link of an open invitation carries. */
+  readonly invitation: string;
 };
 
 export type EveryRoute = {
@@ -71,6 +74,8 @@ async function furnish(app: TestApp): Promise<Tenant> {
   const browser = await signedIn(app, owner);
   const sessions = (await browser.ask('GET', '/v1/me/sessions')).body as { items?: { id: string }[] };
   const second = await made('POST', '/v1/organization/members', { name: 'Second', email: 'second@example.com', role: 'owner' });
+  const invited = await made('POST', '/v1/organization/invitations', { email: 'invited@example.com', passwordSignIn: true });
+  const open = await made('POST', '/v1/organization/invitations', { email: 'open@example.com' });
   const bot = await made('POST', '/v1/bots', { name: 'Planner', model: development });
   const receipt = await made('POST', `/v1/bots/${bot['id']}/messages`, { input: 'Hello', commandKey: 'first' });
   const projects = (await owner.call('GET', '/v1/projects')).body as { items?: { id: string }[] };
@@ -96,6 +101,7 @@ async function furnish(app: TestApp): Promise<Tenant> {
     member,
     browser,
     password: goodPassword,
+    invitation: invited['link']!.split('#token=')[1]!,
     link: await setupLink(app, { ...owner, memberId: second['id']! }),
     ids: {
       botId: bot['id']!,
@@ -110,6 +116,7 @@ async function furnish(app: TestApp): Promise<Tenant> {
       projectId: projects.items![0]!.id,
       memberId: member.memberId,
       purgeId: purge['purge']!,
+      invitationId: open['id']!,
       sessionId: sessions.items![0]!.id,
     },
   };
