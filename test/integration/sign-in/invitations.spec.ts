@@ -133,6 +133,15 @@ describe('an invitation', () => {
     expect((await outside.query(`select role from member where organization_id = $1 and lower(email) = $2`, [owner.organizationId, ada])).rows).toEqual([{ role: 'viewer' }]);
   });
 
+  test('a project that is deleted meanwhile is left out, and the rest counts', async () => {
+    const { id } = (await owner.call('POST', '/v1/projects', { name: 'Research' })).body as { id: string };
+    const made = await invite(owner, { role: 'viewer', projects: [{ id, role: 'member' }] });
+    expect((await owner.call('DELETE', `/v1/projects/${id}?expected=1`)).status).toBeLessThan(300);
+    const renewed = await owner.call('POST', `${path}/${(made.body as { id: string }).id}/renew`, {});
+    expect((await accept(tokenOf(renewed))).status).toBe(200);
+    expect((await outside.query(`select 1 from project_role where project_id = $1 and member_id = $2`, [fromPublicId('project', id), (await people())[0]!.id])).rows).toEqual([]);
+  });
+
   test('409: an address is invited once at a time, of two at once too', async () => {
     const answers = await Promise.all([invite(owner), invite(owner, { email: 'ADA@example.com' })]);
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
