@@ -124,7 +124,7 @@ begin
   while link_audit_chain(p_organization, p_project, 1000) > 0 loop end loop;
   select * into h from audit_head a where a.organization_id = p_organization and a.chain_id = p_project;
   insert into audit_inbox (organization_id, id, action, outcome, actor_kind, service, target_kind, target_id, detail)
-    values (p_organization, md5('project.purged:' || p_project)::uuid, 'project.purged', 'done', 'service', 'purge', 'project', p_project,
+    values (p_organization, overlay(overlay(md5('project.purged:' || p_project) placing '8' from 13) placing 'a' from 17)::uuid, 'project.purged', 'done', 'service', 'purge', 'project', p_project,
       jsonb_build_object('length', h.length, 'hash', encode(h.hash, 'hex')));
   return query select h.length, h.hash;
 end $$`;

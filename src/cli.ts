@@ -95,9 +95,11 @@ async function lease([id = '', ...rest]: readonly string[], program: Program): P
 async function verifyAudit(args: readonly string[], program: Program): Promise<number> {
   const { file } = readOptions(args, { file: { required: true, least: 1, most: 4_096 } });
   const { verifyExport } = await import('@platform/audit/verify-export.js');
-  const report = await verifyExport(file ?? '').catch((error: unknown) => {
-    throw new StartFailure(`The file cannot be read: ${(error as { code?: string }).code ?? 'unknown'}.`);
-  });
+  const report = await verifyExport(file ?? '').catch((error: unknown) => String((error as { code?: string }).code));
+  if (typeof report === 'string') {
+    process.stderr.write(report === 'ENOENT' ? `There is no file ${file}.\n` : `The file cannot be read: ${report}.\n`);
+    return 2;
+  }
   program.progress(JSON.stringify(report, null, 2));
   return report.ok ? 0 : 1;
 }

@@ -1,4 +1,5 @@
 import { fromPublicId, toPublicId } from '@platform/ids/typeid.js';
+import { readExportLine } from '@platform/audit/export-line.js';
 import type { Caller } from '@test/support/app.js';
 import { eventually } from '@test/support/eventually.js';
 import { entriesOf, exportLines, organizationAudit, projectOf, startAuditApp, verify, type AuditApp, type ShownEntry } from './audit-app.js';
@@ -145,6 +146,9 @@ describe('what is told', () => {
     ]);
     expect(entries.map(({ actor }) => actor.member ?? actor.service)).toEqual([owner.memberId, owner.memberId, 'purge']);
     expect(await verify(owner, organizationAudit)).toMatchObject({ ok: true });
+    // As the one who verifies an export reads it.
+    const { lines } = await exportLines(world.app, owner, `${organizationAudit}/export`);
+    expect(lines.filter((line) => readExportLine(JSON.stringify(line)) === null)).toEqual([]);
   });
 
   test('a change that is refused leaves no entry, and neither does one that is rolled back', async () => {
