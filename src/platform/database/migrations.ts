@@ -25,11 +25,11 @@ import { Chats1764500000500 } from '@migrations/1764500000500-chats.js';
 import { Feed1764500000600 } from '@migrations/1764500000600-feed.js';
 import { Audit1764500000700 } from '@migrations/1764500000700-audit.js';
 import { AuditedWork1764500000705 } from '@migrations/1764500000705-audited-work.js';
+import { AuditDoctor1764500000706 } from '@migrations/1764500000706-audit-doctor.js';
 import { Accounts1764500000710 } from '@migrations/1764500000710-accounts.js';
 import { Invitations1764500000711 } from '@migrations/1764500000711-invitations.js';
 import { ProjectPurges1764500000730 } from '@migrations/1764500000730-project-purges.js';
 import { PurgedRows1764500000731 } from '@migrations/1764500000731-purged-rows.js';
-import { AuditDoctor1764500000706 } from '@migrations/1764500000706-audit-doctor.js';
 import { OneWayOfPurging1764500000732 } from '@migrations/1764500000732-one-way-of-purging.js';
 import { RateLimits1764500000740 } from '@migrations/1764500000740-rate-limits.js';
 import { WorkByCredential1764500000742 } from '@migrations/1764500000742-work-by-credential.js';
@@ -62,11 +62,11 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   Feed1764500000600,
   Audit1764500000700,
   AuditedWork1764500000705,
+  AuditDoctor1764500000706,
   Accounts1764500000710,
   Invitations1764500000711,
   ProjectPurges1764500000730,
   PurgedRows1764500000731,
-  AuditDoctor1764500000706,
   OneWayOfPurging1764500000732,
   RateLimits1764500000740,
   WorkByCredential1764500000742,

@@ -65,8 +65,9 @@ export class FolderStore extends ObjectStore {
 
   private async place(half: string, path: string): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
-      await mkdir(dirname(path), { recursive: true });
       try {
+        // Whoever deletes takes empty folders away, also while this makes them.
+        await mkdir(dirname(path), { recursive: true });
         return await rename(half, path);
       } catch (error) {
         if (!missing(error) || attempt === attempts) throw error;

@@ -56,6 +56,8 @@ export class DeleteProjectHandler implements ICommandHandler<DeleteProjectComman
       const taken = command && (await takeCommand<DeleteProjectReceipt>(tx, command));
       if (taken && !taken.ok) return taken;
       if (taken?.value) return ok({ receipt: taken.value, touched: [] });
+      // Nobody holds up what is not theirs.
+      if (projectId !== identity.context.projectId) return fail({ _tag: 'ProjectNotFound' });
       // Before every other lock: who writes in the project holds it, and may wait for the organization.
       await tx.query(`select exclude_writers($1)`, [projectId]);
       const locked = await this.lock(tx, identity, projectId, expected);
@@ -72,7 +74,6 @@ export class DeleteProjectHandler implements ICommandHandler<DeleteProjectComman
 
   /** Judged by the rights and projects that are there now: of two who delete the last two at once, one is refused. */
   private async lock(tx: Tx, { context, tokenId }: Identity, projectId: string, expected: number): Promise<Result<ProjectRow, DeleteProjectFailure>> {
-    if (projectId !== context.projectId) return fail({ _tag: 'ProjectNotFound' });
     await lockOrganization(tx);
     const project = await findProject(tx, projectId);
     const asker = project && (await this.queries.execute(new LoadIdentityQuery(context, tokenId, tx)));
