@@ -54,6 +54,19 @@ test('204: a revoked token is out with the next request, and its owner sees it n
   expect((await owner.call('GET', tokens)).text).not.toContain(body['id']);
 });
 
+test('a token that ends makes none that lives longer, whoever asks for how long', async () => {
+  const brief = (await owner.call('POST', tokens, { name: 'Brief', expiresInMs: 3_600_000 })).body as { token: string; expiresAt: number };
+  for (const wanted of [{}, { expiresInMs: 86_400_000 }]) {
+    const { status, body } = await app.as(brief.token)('POST', tokens, { name: 'Longer', ...wanted });
+    expect(status).toBe(201);
+    expect(body['expiresAt']).toBeLessThanOrEqual(brief.expiresAt);
+  }
+  const account = (await owner.call('POST', '/v1/organization/service-accounts', { name: 'Program' })).body['id'] as string;
+  const first = (await owner.call('POST', `/v1/organization/service-accounts/${account}/tokens`, { name: 'First', expiresInMs: 3_600_000 })).body as typeof brief;
+  expect((await app.as(first.token)('POST', tokens, { name: 'Forever' })).body['expiresAt']).toBeLessThanOrEqual(first.expiresAt);
+  expect((await app.as(brief.token)('POST', tokens, { name: 'Shorter', expiresInMs: 60_000 })).body['expiresAt']).toBeLessThan(brief.expiresAt - 3_000_000);
+});
+
 test("404: another member's token, a token of another tenant, a revoked, a missing and a malformed one are the same", async () => {
   const member = await app.createMember(owner);
   const stranger = await app.createTenant();

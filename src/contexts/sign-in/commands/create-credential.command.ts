@@ -47,7 +47,7 @@ export class CreateCredentialHandler implements ICommandHandler<CreateCredential
       const held = grantor.counts ? grantor : { scopes: [], projects: [] };
       const excess = excessOf(held, await findReach(tx, tokenId), wanted);
       if (excess) return fail(tooWide(excess));
-      const made = await storeCredential(tx, context.organizationId, of, grantor.maker, wanted);
+      const made = await storeCredential(tx, context.organizationId, of, grantor, wanted);
       await this.commands.execute(new RecordAuditCommand(tx, identity, createdEvent(of, made.shown.id, wanted)));
       return ok(made);
     });

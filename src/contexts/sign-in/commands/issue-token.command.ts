@@ -26,7 +26,7 @@ export class IssueTokenHandler implements ICommandHandler<IssueTokenCommand> {
   private async issue(tx: Tx, who: Identity | { readonly kind: 'operator' }, { context, memberId, wanted }: IssueTokenCommand): Promise<IssuedToken> {
     const own = { kind: 'user_token', memberId } as const;
     const whole = { ...wanted, scopes: null, projects: null };
-    const { secret, shown } = await storeCredential(tx, context.organizationId, own, memberId, whole);
+    const { secret, shown } = await storeCredential(tx, context.organizationId, own, { maker: memberId, endsAt: null }, whole);
     await this.commands.execute(new RecordAuditCommand(tx, who, createdEvent(own, shown.id, whole)));
     return { id: shown.id, token: secret, prefix: shown.prefix, createdAt: shown.created_at, expiresAt: shown.expires_at };
   }

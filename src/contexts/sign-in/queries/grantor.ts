@@ -6,9 +6,14 @@ import { credentialCounts, type CredentialState } from '@domain/sign-in/token.js
 import type { ReadTx, Tx } from '@engine/tx.js';
 
 /** The credential that a request carried, as far as what it makes depends on it. */
-export type Grantor = Narrowing & { readonly maker: string; readonly counts: boolean };
+export type Grantor = Narrowing & {
+  readonly maker: string;
+  readonly counts: boolean;
+  /** When what it makes ends at the latest: with itself. A session is how its owner comes in, and its end binds nothing. */
+  readonly endsAt: Date | null;
+};
 
-type GrantorRow = CredentialState & Narrowing & { readonly created_by: string };
+type GrantorRow = CredentialState & Narrowing & { readonly created_by: string; readonly ends_at: Date | null };
 
 /**
  * Held until the end of the transaction, so that a revocation comes before what this credential makes, or after it: never in between. One that was
@@ -16,13 +21,14 @@ type GrantorRow = CredentialState & Narrowing & { readonly created_by: string };
  */
 export async function lockGrantor(tx: Tx, credentialId: string): Promise<Grantor> {
   const [row] = await tx.query<GrantorRow[]>(
-    `select c.scopes, c.projects, c.created_by, c.revoked_at is not null as revoked, coalesce(least(c.expires_at, c.idle_until) <= clock_timestamp(), false) as expired, false as suspended
+    `select c.scopes, c.projects, c.created_by, case when c.kind <> 'session' then c.expires_at end as ends_at,
+       c.revoked_at is not null as revoked, coalesce(least(c.expires_at, c.idle_until) <= clock_timestamp(), false) as expired, false as suspended
      from credential c where c.organization_id = tenant_organization() and c.id = $1 for no key update`,
     [credentialId],
   );
   if (!row) throw new Error('the credential of an identity is not there');
-  const { scopes, projects, created_by: maker } = row;
-  return { scopes, projects, maker, counts: credentialCounts(row) };
+  const { scopes, projects, created_by: maker, ends_at: endsAt } = row;
+  return { scopes, projects, maker, counts: credentialCounts(row), endsAt };
 }
 
 type Facts = {
