@@ -39,6 +39,7 @@ test('201: an owner makes a member, whose first token counts', async () => {
   expect(body).toEqual({
     id: expect.stringMatching(/^mem_/),
     revision: 1,
+    kind: 'person',
     name: 'Ada',
     email: 'ada@example.com',
     role: 'member',
