@@ -1,5 +1,6 @@
 import { isSafe } from '@platform/identity/forgery.js';
 import { sessionCookie } from '@platform/identity/session-cookie.js';
+import { eventually } from '@test/support/eventually.js';
 import { goodBodies } from './every-route-bodies.js';
 import { bodySchemaOf, isPublic, parametersOf, type Operation } from './every-route-document.js';
 import { openEveryRoute, send, type EveryRoute, type Sent, type Tenant } from './every-route-world.js';
@@ -28,6 +29,13 @@ function ask(operation: Operation, tenant: Tenant, by: { readonly token?: string
 }
 
 const closed = (): Operation[] => world.operations.filter((operation) => !isPublic(operation) && !/^observe/.test(operation.operationId));
+/** No turn runs: where one was sent, the answers of the next routes would tell how far it was. */
+const quiet = (): Promise<unknown> =>
+  eventually(
+    async () => (await world.outside.query('select 1 from chat where running_turn_id is not null')).rowCount,
+    (running) => running === 0,
+    30_000,
+  );
 /** Ids, instants and secrets are new with each thing that is made. */
 const shapeOf = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
@@ -73,6 +81,7 @@ test('a session is answered as a token of the same person is, on every route', a
   const order = ({ method }: Operation): number => (isSafe(method) ? 0 : method === 'DELETE' ? 2 : 1);
   for (const operation of closed().sort((a, b) => order(a) - order(b))) {
     if (own.has(operation.operationId)) continue;
+    await quiet();
     // The other tenant has the same things in the same state, so that what can be done once is done by each once.
     const byToken = await ask(operation, world.theirs, { token: world.theirs.owner.token });
     const bySession = await ask(operation, world.mine, { headers: { ...cookieOf(world.mine), 'openbot-csrf': world.mine.browser.csrf! } });
