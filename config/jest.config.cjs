@@ -13,7 +13,7 @@ const typescript = {
 /** @type {import('jest').Config} */
 module.exports = {
   rootDir: '..',
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/config/jest-environment.cjs',
   testRegex: '\\.spec\\.ts$',
   // The long proofs have commands of their own: config/jest.proofs.cjs.
   testPathIgnorePatterns: ['/node_modules/', '/dist/', '<rootDir>/test/proof/'],
