@@ -51,8 +51,9 @@ export class RequestLimiter {
   }
 
   /**
-   * For a credential that did not count. One that does is never refused for its address: behind a proxy or a company's gateway everybody has the same, and
-   * nobody guesses 192 bits, so this only spares the database.
+   * For a credential that did not count, after it was looked up. One that does is never refused for its address: behind a proxy or a company's gateway
+   * everybody has the same. So this spares no look-up and stops no guessing, which 192 bits do: it tells a client that goes on with a lost token when to
+   * come again, and what a client does wrong in a loop shows as 429.
    */
   async refused(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const policy = this.policyOf('unauthenticated');
