@@ -1,7 +1,7 @@
 import { Query } from '@nestjs/cqrs';
 import type { ReadTx } from '@engine/tx.js';
 
-/** Whether a member has begun a session from this address within the last thirty days. */
+/** Whether a member has begun a session from where this address is, as limits count it, within the last thirty days. */
 export class CameFromQuery extends Query<boolean> {
   constructor(
     readonly memberId: string,
