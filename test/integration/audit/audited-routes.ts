@@ -46,7 +46,7 @@ export const auditedRoutes: Readonly<Record<string, AuditedRoute>> = {
   replaceTodos: { nothing: conversation },
   cancelExecution: { nothing: 'Everybody stops their own work alone, and its log says so.' },
   signIn: { tells: ['session.started'] },
-  setUpAccount: { tells: ['setup.completed', 'password.set', 'session.started'] },
+  setUpAccount: { tells: ['setup.completed', 'password.set', 'member.renamed', 'session.started'] },
   changePassword: { tells: ['password.set', 'session.revoked'] },
   allowPassword: { tells: ['password_sign_in.denied'] },
   signOut: { tells: ['session.ended'], shownBy: 'test/integration/sign-in/sessions.spec.ts' },

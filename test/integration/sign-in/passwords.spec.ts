@@ -1,5 +1,9 @@
+import { QueryBus } from '@nestjs/cqrs';
 import { Client } from 'pg';
+import { DataSource } from 'typeorm';
 import { argon2id, isWeaker, nobodysHash, PasswordHasher } from '@contexts/accounts/password-hasher.js';
+import { CameFromQuery } from '@contexts/sign-in/public/came-from.query.js';
+import { read } from '@platform/database/transact.js';
 import { fromPublicId, toPublicId } from '@platform/ids/typeid.js';
 import { hash } from '@node-rs/argon2';
 import { startTestApp, type Caller, type TestApp } from '@test/support/app.js';
@@ -12,7 +16,7 @@ let outside: Client;
 let owner: Caller;
 beforeAll(async () => {
   database = await openTestDatabase();
-  app = await startTestApp(database, { OPENBOT_ROLES: 'api' });
+  app = await startTestApp(database, { OPENBOT_ROLES: 'api', OPENBOT_TRUSTED_PROXIES: '127.0.0.0/8' });
   outside = new Client({ connectionString: database.url });
   await outside.connect();
 });
@@ -47,15 +51,23 @@ describe('a setup link', () => {
   });
 
   test('the audit log tells who made it, and who used it', async () => {
-    await setUp(await setupLink(app, owner));
+    await setUp(await setupLink(app, owner), { name: 'Olive' });
+    await setUp(await setupLink(app, owner), { name: 'Olive' });
     const { rows } = await outside.query(
-      `select action, actor_kind as by from audit_inbox where organization_id = $1 and action <> all ('{organization.created,project.created,member.created,token.created}')`,
+      `select action, actor_kind as by from audit_inbox where organization_id = $1 and action <> all ('{organization.created,project.created,member.created,token.created}') order by id`,
       [owner.organizationId],
     );
     expect(rows).toEqual([
       { action: 'setup.link_created', by: 'operator' },
       { action: 'setup.completed', by: 'member' },
       { action: 'password.set', by: 'member' },
+      { action: 'member.renamed', by: 'member' },
+      { action: 'session.started', by: 'member' },
+      // The name that somebody has already is no news.
+      { action: 'setup.link_created', by: 'operator' },
+      { action: 'setup.completed', by: 'member' },
+      { action: 'password.set', by: 'member' },
+      { action: 'session.revoked', by: 'member' },
       { action: 'session.started', by: 'member' },
     ]);
   });
@@ -199,6 +211,20 @@ describe('signing in', () => {
     await signedIn(app, other);
     expect((await signIn({ organization: organization(other) })).status).toBe(200);
   });
+});
+
+test('where somebody has come from is told as limits count it: 64 bits of an IPv6 address, all of an IPv4 one', async () => {
+  const [token, queries] = [await setupLink(app, owner), app.nest.get(QueryBus, { strict: false })];
+  const cameFrom = (address: string) =>
+    read(app.nest.get(DataSource), { organizationId: owner.organizationId, projectId: null }, (tx) =>
+      queries.execute(new CameFromQuery(fromPublicId('member', owner.memberId)!, address, tx)),
+    );
+  const begin = (address: string, of: string) =>
+    new Browser(app.url).ask('POST', '/auth/setup', { body: { token: of, password: goodPassword }, headers: { 'x-forwarded-for': address } });
+  await begin('2001:db8:0:1::7', token);
+  await begin('203.0.113.9', await setupLink(app, owner));
+  const addresses = ['2001:db8:0:1::7', '2001:db8:0:1:ffff::1', '2001:db8:0:2::7', '203.0.113.9', '::ffff:203.0.113.9', '203.0.113.10'];
+  expect(await Promise.all(addresses.map(cameFrom))).toEqual([true, true, false, true, true, false]);
 });
 
 describe('a new password', () => {

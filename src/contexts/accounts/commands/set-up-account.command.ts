@@ -50,10 +50,10 @@ export class SetUpAccountHandler implements ICommandHandler<SetUpAccountCommand>
       const member = await this.find(tx, link, 'for no key update');
       if (!member) return fail(missing);
       await storePassword(tx, member.id, prepared.value);
-      if (given.name !== undefined) await this.commands.execute(new NameMemberCommand(member.id, given.name, tx));
       const who = { kind: 'member', memberId: member.id, credential: null, address: visitor.address } as const;
       const done = { target: member.id, detail: {} } as const;
       await this.commands.execute(new RecordAuditCommand(tx, who, { action: 'setup.completed', ...done }, { action: 'password.set', ...done }));
+      if (given.name !== undefined) await this.commands.execute(new NameMemberCommand(who, member.id, given.name, tx));
       await this.commands.execute(new EndSessionsCommand(tx, who, { memberId: member.id, reason: 'password' }));
       return ok(await this.commands.execute(new BeginSessionCommand(link.organizationId, member.id, visitor, 'setup', tx)));
     });
