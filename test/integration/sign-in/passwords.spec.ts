@@ -284,6 +284,15 @@ describe('the leave to have a password', () => {
     expect(await allow(admin, id, true)).toMatchObject({ status: 403, body: { _tag: 'Forbidden' } });
   });
 
+  test('409: nobody takes their own with the session that it would end; with a token they do', async () => {
+    const browser = await signedIn(app, owner);
+    const path = `/v1/organization/members/${owner.memberId}/password-sign-in`;
+    expect(await browser.ask('PUT', path, { body: { allowed: false } })).toMatchObject({ status: 409, body: { _tag: 'OwnWayIn' } });
+    expect([(await browser.ask('GET', '/v1/me')).status, (await signIn()).status]).toEqual([200, 200]);
+    expect((await allow(owner, owner.memberId, false)).status).toBe(200);
+    expect((await browser.ask('GET', '/v1/me')).status).toBe(401);
+  });
+
   test('409: nobody gets it without an address', async () => {
     expect(await allow(owner, await newMember(null), true)).toMatchObject({ status: 409, body: { _tag: 'AddressMissing' } });
   });

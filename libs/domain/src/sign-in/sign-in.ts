@@ -13,6 +13,8 @@ export type LinkNotFound = { readonly _tag: 'LinkNotFound' };
 export type PasswordWrong = { readonly _tag: 'PasswordWrong'; readonly field: 'current' };
 /** A password is for those whom an owner has allowed one. */
 export type PasswordNotAllowed = { readonly _tag: 'PasswordNotAllowed' };
+/** Nobody takes away from themselves what the session of their request came from. */
+export type OwnWayIn = { readonly _tag: 'OwnWayIn' };
 /** Nobody signs in with a password who has no address. */
 export type AddressMissing = { readonly _tag: 'AddressMissing' };
 

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { mayAppoint } from '@domain/access/rights.js';
 import type { Forbidden, MemberNotFound } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
-import { setupLinkLife, type AddressMissing } from '@domain/sign-in/sign-in.js';
+import { setupLinkLife, type AddressMissing, type OwnWayIn } from '@domain/sign-in/sign-in.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { FindMemberQuery } from '@contexts/organizations/public/member.queries.js';
 import { EndSessionsCommand } from '@contexts/sign-in/public/end-sessions.command.js';
@@ -13,7 +13,7 @@ import { newToken } from '@platform/identity/credential-text.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { closeAccount, lockAccount, storeLink } from '../queries/account.js';
 
-export type AllowPasswordFailure = Forbidden | MemberNotFound | AddressMissing;
+export type AllowPasswordFailure = Forbidden | MemberNotFound | AddressMissing | OwnWayIn;
 /** `link`: the text that sets a first password, for whoever may have one and has none. */
 export type AllowedPassword = { readonly allowed: boolean; readonly link: string | null };
 
@@ -44,6 +44,8 @@ export class AllowPasswordHandler implements ICommandHandler<AllowPasswordComman
       const asker = await this.queries.execute(new LoadIdentityQuery(context, tokenId, tx));
       if (!asker || !mayAppoint(asker.permissions, 'owner')) return fail({ _tag: 'Forbidden' });
       if (!allowed) {
+        // Their session ends with it: who holds no token would be out, and the last owner for good.
+        if (memberId === identity.memberId && identity.credential === 'session') return fail({ _tag: 'OwnWayIn' });
         await closeAccount(tx, memberId);
         await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'password_sign_in.denied', target: memberId, detail: {} }));
         await this.commands.execute(new EndSessionsCommand(tx, identity, { memberId, reason: 'password' }));

@@ -38,5 +38,6 @@ export const allowPasswordProblems = {
   ...publicUrlProblems,
   MemberNotFound: { status: 404, message: 'The organization has no member with this ID.' },
   Forbidden: { status: 403, message: 'Only owners say who may sign in with a password.' },
+  OwnWayIn: { status: 409, message: 'This would end the session that you do it with: let another owner do it, or do it with a token.' },
   AddressMissing: { status: 409, message: 'Nobody signs in with a password who has no e-mail address.' },
 } satisfies ProblemTable<AllowPasswordFailure | PublicUrlMissing>;

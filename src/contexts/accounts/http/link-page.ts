@@ -41,9 +41,10 @@ if (invited) {
 form.addEventListener('submit', (event) => {
   event.preventDefault();
   const body = { token, ...(form.name.value ? { name: form.name.value } : {}), ...(form.password.value ? { password: form.password.value } : {}) };
-  ask(invited ? '/auth/invitations/accept' : '/auth/setup', body).then(({ organization }) => {
+  ask(invited ? '/auth/invitations/accept' : '/auth/setup', body).then(async () => {
     form.remove();
-    about.textContent = 'You are signed in to ' + organization + '.';
+    const { name } = await (await fetch('/v1/organization')).json();
+    about.textContent = 'You are signed in' + (name ? ' to ' + name : '') + '.';
   }, say);
 });
 `;
