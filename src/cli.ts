@@ -44,11 +44,10 @@ const publicUrlMissing = 'OPENBOT_PUBLIC_URL must be set for a link: it says whe
 async function createOrganization(args: readonly string[], program: Program): Promise<void> {
   const name = { required: true, least: 1, most: 100 };
   const [another, linkAlone] = [args.includes('--another'), args.includes('--link')];
-  const given = args.filter((arg) => arg !== '--another' && arg !== '--link');
-  const options = readOptions(given, { name, owner: name, email: { required: linkAlone, least: 3, most: 254, form: /^[^\s@]+@[^\s@]+$/ } });
-  const config = await prepared(program);
-  const publicUrl = publicUrlOf(config);
+  const options = readOptions(args, { name, owner: name, email: { required: linkAlone, least: 3, most: 254, form: /^[^\s@]+@[^\s@]+$/ } }, ['--link', '--another']);
+  const publicUrl = publicUrlOf(configOrFailure(loadConfig()));
   if (linkAlone && publicUrl === null) throw new StartFailure(publicUrlMissing);
+  const config = await prepared(program);
   const commands = await openCommands(config, program);
   const [{ FoundOrganizationCommand }, { IssueOwnerLinkCommand }, { whileNameIsKept }] = await Promise.all([
     import('@contexts/sign-in/public/found-organization.command.js'),
@@ -107,11 +106,9 @@ async function verifyAudit(args: readonly string[], program: Program): Promise<n
 /** 2 for everything that keeps it from looking: who watches exit codes must not take it for a finding. */
 async function doctor(args: readonly string[], program: Program): Promise<number> {
   try {
-    const json = args.includes('--json');
-    const others = args.filter((arg) => arg !== '--json');
-    readOptions(others, {});
+    readOptions(args, {}, ['--json']);
     const { doctor: examine } = await import('@platform/doctor/doctor-command.js');
-    return await examine(configOrFailure(loadConfig()), json, (text) => program.progress(text));
+    return await examine(configOrFailure(loadConfig()), args.includes('--json'), (text) => program.progress(text));
   } catch (failure) {
     process.stderr.write(`OpenBot cannot look. ${describeFailure(failure)}\n`);
     return 2;

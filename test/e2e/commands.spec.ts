@@ -206,7 +206,12 @@ test.each([
   ['an empty owner', ['create-organization', '--name', 'Example', '--owner', ' '], /--owner must be one line of 1 to 100 characters/],
   ['a long name', ['create-organization', '--name', 'x'.repeat(101), '--owner', 'Ada'], /--name must be/],
   ['no address', ['create-organization', '--name', 'Example', '--owner', 'Ada', '--email', 'nobody'], /--email does not have the form/],
-  ['an unknown option', ['create-organization', '--name', 'Example', '--owner', 'Ada', '--role', 'x'], /--role is not known/],
+  [
+    'an unknown option',
+    ['create-organization', '--name', 'Example', '--owner', 'Ada', '--role', 'x'],
+    /--role is not known: the options are --name, --owner, --email, --link, --another\./,
+  ],
+  ['a link that leads nowhere', ['create-organization', '--name', 'Example', '--owner', 'Ada', '--email', 'ada@example.com', '--link'], /^OPENBOT_PUBLIC_URL must be set/],
   ['a name twice', ['create-organization', '--name', 'A', '--name', 'B', '--owner', 'Ada'], /--name is given twice/],
   ['a name without quotes', ['create-organization', '--name', 'Example', 'Ltd', '--owner', 'Ada'], /"Ltd" belongs to no option/],
   ['no error id', ['error'], /The error id is not one/],

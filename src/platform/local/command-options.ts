@@ -14,14 +14,19 @@ function checkValue(option: string, value: string | undefined, { required, least
   return text;
 }
 
-/** The options of a command by their names. Anything else, and a value that breaks its rule, is refused in one line that names it. */
-export function readOptions<K extends string>(args: readonly string[], rules: Readonly<Record<K, OptionRule>>): Record<K, string | null> {
+/** The options of a command by their names; `flags` are those that have no value, and are no part of the answer. Anything else, and a value that breaks its rule, is refused in one line that names it. */
+export function readOptions<K extends string>(args: readonly string[], rules: Readonly<Record<K, OptionRule>>, flags: readonly string[] = []): Record<K, string | null> {
   const names = Object.keys(rules) as K[];
-  const { values, tokens } = parseArgs({ args: [...args], strict: false, tokens: true, options: Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])) });
+  const { values, tokens } = parseArgs({
+    args: args.filter((arg) => !flags.includes(arg)),
+    strict: false,
+    tokens: true,
+    options: Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])),
+  });
   for (const token of tokens) {
     if (token.kind === 'positional') throw new StartFailure(`"${token.value.slice(0, 100)}" belongs to no option: put a value of several words in quotes.`);
     if (token.kind === 'option' && !names.includes(token.name as K))
-      throw new StartFailure(`${token.rawName.slice(0, 100)} is not known: the options are ${names.map((name) => `--${name}`).join(', ') || 'none'}.`);
+      throw new StartFailure(`${token.rawName.slice(0, 100)} is not known: the options are ${[...names.map((name) => `--${name}`), ...flags].join(', ') || 'none'}.`);
     // What looks like the next option is no value.
     if (token.kind === 'option' && (token.value === undefined || (!token.inlineValue && token.value.startsWith('--'))))
       throw new StartFailure(`${token.rawName} needs a value: give it as ${token.rawName} <value>.`);
