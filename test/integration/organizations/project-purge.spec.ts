@@ -107,6 +107,15 @@ test('409: a stale revision, the project in which the caller acts, and the last 
   await app.purged(owner, project);
 });
 
+test('the earliest project is deleted by a credential that names another one first', async () => {
+  const first: Project = { ...project, id: (await owner.call('GET', '/v1/projects')).body.items[0].id as string };
+  const { token } = (await owner.call('POST', '/v1/me/tokens', { name: 'Cleaning', projects: [project.id, first.id] })).body as { token: string };
+  expect((await app.as(token)('GET', '/v1/me')).body).toMatchObject({ project: project.id });
+  expect(await app.remove({ ...owner, token }, project)).toMatchObject({ status: 409, body: { _tag: 'ActiveProject' } });
+  expect((await app.remove({ ...owner, token }, first)).status).toBe(202);
+  expect((await owner.call('GET', '/v1/me')).body).toMatchObject({ project: project.id });
+});
+
 test('403 for who may not, 404 for who may not know; an auditor reads the receipt, and a member does not', async () => {
   const stranger = await app.person();
   expect(await app.remove(stranger, project)).toMatchObject({ status: 404, body: { _tag: 'ProjectNotFound' } });

@@ -58,7 +58,7 @@ test('201: a key is shown once, acts as itself, and is read without its secret',
   for (const { row } of rows) expect(row).not.toContain(Buffer.from(key.slice(4), 'base64url').subarray(16, 40).toString('hex'));
 });
 
-test('a key acts in the project of the path, else in the earliest that it may act in', async () => {
+test('a key acts in the project of the path, else in the first that it names, or the earliest', async () => {
   const everywhere = await made(owner, { scopes: ['me.read', 'feed.read'] });
   const there = await made(owner, { scopes: ['me.read', 'feed.read'], projects: [second] });
   const first = (await me(everywhere.key)).body['project'] as string;

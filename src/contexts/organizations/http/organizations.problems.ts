@@ -49,7 +49,10 @@ export const deleteProjectProblems = {
   ...renameProjectProblems,
   Forbidden: { status: 403, message: 'You may not delete this project.' },
   LastProject: { status: 409, message: 'This is the last project of the organization: create another one first.' },
-  ActiveProject: { status: 409, message: 'Your requests act in this project when they name none: delete it with a credential for which an earlier project is there.' },
+  ActiveProject: {
+    status: 409,
+    message: 'Your requests act in this project when they name none: delete it with a credential whose `projects` name another one first, and this one too.',
+  },
 } satisfies ProblemTable<DeleteProjectFailure>;
 
 export const readProjectPurgeProblems = {
@@ -59,7 +62,11 @@ export const readProjectPurgeProblems = {
 export const setProjectMembersProblems = {
   ...renameProjectProblems,
   Forbidden: { status: 403, message: 'You may not give or take a role with permissions that you do not have in this project.' },
-  ProjectMemberInvalid: { status: 400, message: 'A role names no member of the organization, or names one twice.' },
+  ProjectMemberInvalid: {
+    status: 400,
+    message: 'A role names no member of the organization, or names one twice.',
+    example: { field: 'members[0].member', member: 'mem_01k0w3j9v7e8t9q0c5m2x4z6b8' },
+  },
 } satisfies ProblemTable<SetProjectMembersFailure>;
 
 export const createServiceAccountProblems = {

@@ -52,7 +52,7 @@ export class ApiKeysController {
   @ApiOperation({
     operationId: 'createApiKey',
     summary: 'Create an API key of the organization',
-    description: 'It acts in the project of the path, else in the earliest that it may act in, and never may do more than you may. The key is in no later answer.',
+    description: 'It acts in the project of the path, else in the first that it names (or the earliest), and never may do more than you may. The key is in no later answer.',
   })
   @ApiCreatedResponse({ type: ApiKeyWithSecretView })
   @ApiProblems(createCredentialProblems)

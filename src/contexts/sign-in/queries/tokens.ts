@@ -32,7 +32,8 @@ export type CredentialRow = CredentialState & {
 export type AskedCredential = { readonly prefix: string; readonly projectId: string | null };
 
 /**
- * `asked.project_id` is the project that the path of the request names, or null: then the earliest that the credential may act in. One that is not
+ * `asked.project_id` is the project that the path of the request names, or null: then the first that the credential names, and for one
+ * that names none the earliest. One that is not
  * there, or not the credential's, is as none: the route compares, and says that it has no such project.
  */
 const credential = `
@@ -49,7 +50,7 @@ const credential = `
   cross join lateral (
     select coalesce(
       (select p.id from project p where p.organization_id = c.organization_id and p.id = asked.project_id and p.deleting_at is null and (c.projects is null or p.id = any (c.projects))),
-      (select p.id from project p where p.organization_id = c.organization_id and p.deleting_at is null and (c.projects is null or p.id = any (c.projects)) order by p.created_at, p.id limit 1)) as id) project
+      (select p.id from project p where p.organization_id = c.organization_id and p.deleting_at is null and (c.projects is null or p.id = any (c.projects)) order by array_position(c.projects, p.id), p.created_at, p.id limit 1)) as id) project
   left join member own on own.organization_id = c.organization_id and own.id = c.member_id
   left join member mirror on mirror.organization_id = c.organization_id and mirror.key_id = c.id and mirror.key_project_id = project.id
   left join project_role mine on mine.organization_id = c.organization_id and mine.project_id = project.id and mine.member_id = own.id
