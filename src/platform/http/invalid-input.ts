@@ -26,6 +26,8 @@ export const fieldPath = (parent: string, step: string | number): string => {
 /** class-validator writes "input must be a string"; the field is told apart, so that only the rule stays. */
 const reasonOf = (property: string, text: string): string => {
   if (text === `property ${property} should not exist`) return 'is not a known field';
+  const ofEach = `each value in ${property} `;
+  if (text.startsWith(ofEach)) return `has a wrong value: each ${text.slice(ofEach.length)}`;
   return text.startsWith(`${property} `) ? text.slice(property.length + 1) : text;
 };
 

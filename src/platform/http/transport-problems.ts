@@ -3,7 +3,7 @@ import type { Problem } from './problem.js';
 /** What any route may answer before its own code decides. One table for the answers and for the document that describes them. */
 export const transportProblems = {
   InvalidInput: { status: 400, message: 'The request is not what this route takes.' },
-  Unauthenticated: { status: 401, message: 'Send a valid token: "Authorization: Bearer <token>".' },
+  Unauthenticated: { status: 401, message: 'Send a valid token ("Authorization: Bearer <token>"), or sign in.' },
   RouteNotFound: { status: 404, message: 'There is no such route.' },
   ProjectNotFound: { status: 404, message: 'You act in no project with this ID.' },
   MethodNotAllowed: { status: 405, message: 'This path does not take this method.' },

@@ -5,6 +5,7 @@ import { isPermissionName } from '@domain/access/permissions.js';
 import { routeClassOf, type RouteClass } from '@domain/access/route-classes.js';
 import { Config } from '@platform/config/config.js';
 import { invalidInput } from '@platform/http/invalid-input.js';
+import { bodyOf } from '@platform/http/transport-problems.js';
 import { fromPublicId } from '@platform/ids/typeid.js';
 import { RequestLimiter } from '@platform/limits/request-limiter.js';
 import { routeClassMetadata } from '@platform/limits/route-class.js';
@@ -18,7 +19,7 @@ import { sessionOf } from './session-cookie.js';
 /** Printable characters of a bounded length: what is longer is no token of ours. */
 const bearer = /^Bearer +([\x21-\x7e]{1,512}) *$/i;
 
-const unauthenticated = (): HttpException => new HttpException({ _tag: 'Unauthenticated', message: 'Send a valid token: "Authorization: Bearer <token>".' }, 401);
+const unauthenticated = (): HttpException => new HttpException(bodyOf('Unauthenticated'), 401);
 
 /** The project that the path names; a malformed id names none. */
 const projectOf = ({ params }: FastifyRequest): string | null => fromPublicId('project', (params as { projectId?: string }).projectId ?? '');

@@ -117,7 +117,10 @@ test.each([
   ['that is named twice', () => [other!.memberId, other!.memberId]],
 ])('400: a grant for a member %s changes nothing', async (_who, members) => {
   const grants = members().map((member) => ({ member, rights: ['read'] }));
-  expect(await maker!.call('PUT', `/v1/bots/${bot}/grants`, { expected: 1, grants })).toMatchObject({ status: 400, body: { _tag: 'GrantInvalid', member: grants[0]!.member } });
+  expect(await maker!.call('PUT', `/v1/bots/${bot}/grants`, { expected: 1, grants })).toMatchObject({
+    status: 400,
+    body: { _tag: 'GrantInvalid', field: `grants[${grants.length - 1}].member`, member: grants[0]!.member },
+  });
   expect((await maker!.call('GET', `/v1/bots/${bot}/grants`)).body).toEqual({ revision: 1, grants: [] });
 });
 

@@ -94,7 +94,10 @@ test.each([
   ['that is none', (id: string) => [{ member: id, role: 'viewer' }, { member: 'nobody', role: 'viewer' }]], // prettier-ignore
 ])('400: a role for an id %s is refused, and nothing is changed', async (_, members) => {
   const project = await made(owner);
-  expect(await owner.call('PUT', rolesIn(project), { expected: 1, members: members(owner.memberId) })).toMatchObject({ status: 400, body: { _tag: 'ProjectMemberInvalid' } });
+  expect(await owner.call('PUT', rolesIn(project), { expected: 1, members: members(owner.memberId) })).toMatchObject({
+    status: 400,
+    body: { _tag: 'ProjectMemberInvalid', field: 'members[1].member' },
+  });
   expect((await owner.call('GET', rolesIn(project))).body).toMatchObject({ revision: 1, members: [{ role: 'admin' }] });
 });
 

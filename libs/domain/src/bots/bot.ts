@@ -18,7 +18,7 @@ export type BotNotFound = { readonly _tag: 'BotNotFound' };
 /** `revision` is the one to read and send again. */
 export type BotConflict = { readonly _tag: 'BotConflict'; readonly revision: number };
 /** `member` is the public id that names nobody of this organization, or names one twice. */
-export type GrantInvalid = { readonly _tag: 'GrantInvalid'; readonly member: string };
+export type GrantInvalid = { readonly _tag: 'GrantInvalid'; readonly field: string; readonly member: string };
 
 /** A bot as a turn needs it, its instructions opened. */
 export type BotForWork = {

@@ -9,5 +9,5 @@ export type LastProject = { readonly _tag: 'LastProject' };
 /** Nobody deletes the project in which their own requests act that name none. */
 export type ActiveProject = { readonly _tag: 'ActiveProject' };
 export type ProjectPurgeNotFound = { readonly _tag: 'ProjectPurgeNotFound' };
-/** `member` is the public id that names nobody of this organization, or names one twice. */
-export type ProjectMemberInvalid = { readonly _tag: 'ProjectMemberInvalid'; readonly member: string };
+/** `member` is the public id that names nobody of this organization, or names one twice; `field` is where it stands. */
+export type ProjectMemberInvalid = { readonly _tag: 'ProjectMemberInvalid'; readonly field: string; readonly member: string };

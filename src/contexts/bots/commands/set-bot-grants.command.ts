@@ -40,8 +40,8 @@ export class SetBotGrantsHandler implements ICommandHandler<SetBotGrantsCommand>
       if (!locked.ok) return locked;
       const ids = grants.map((grant) => grant.memberId);
       const known = new Set((await this.queries.execute(new FindMembersQuery(identity.context, ids, tx))).map((member) => member.id));
-      const wrong = ids.find((id, index) => !known.has(id) || ids.indexOf(id) !== index);
-      if (wrong !== undefined) return fail({ _tag: 'GrantInvalid', member: toPublicId('member', wrong) });
+      const wrong = ids.findIndex((id, index) => !known.has(id) || ids.indexOf(id) !== index);
+      if (wrong >= 0) return fail({ _tag: 'GrantInvalid', field: `grants[${wrong}].member`, member: toPublicId('member', ids[wrong]!) });
       const before = await listGrants(tx, botId);
       await replaceGrants(tx, botId, grants);
       await this.commands.execute(new RecordAuditCommand(tx, identity, ...eventsOf(botId, before, grants)));

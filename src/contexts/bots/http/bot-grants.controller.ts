@@ -19,9 +19,9 @@ const toGrantsView = ({ revision, grants }: BotGrants): GrantsView => ({
 });
 
 /** A malformed member id is one that nobody has. */
-function toGrant({ member, rights }: GrantBody): Grant {
+function toGrant({ member, rights }: GrantBody, index: number): Grant {
   const memberId = fromPublicId('member', member);
-  return memberId === null ? respond(fail({ _tag: 'GrantInvalid', member }), setGrantsProblems) : { memberId, rights };
+  return memberId === null ? respond(fail({ _tag: 'GrantInvalid', field: `grants[${index}].member`, member }), setGrantsProblems) : { memberId, rights };
 }
 
 @ApiTags('Bots')

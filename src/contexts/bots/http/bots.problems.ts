@@ -38,5 +38,9 @@ export const readGrantsProblems = {
 export const setGrantsProblems = {
   ...readGrantsProblems,
   BotConflict: botConflict,
-  GrantInvalid: { status: 400, message: 'A grant names no member of the organization, or names one twice.' },
+  GrantInvalid: {
+    status: 400,
+    message: 'A grant names no member of the organization, or names one twice.',
+    example: { field: 'grants[0].member', member: 'mem_01k0w3j9v7e8t9q0c5m2x4z6b8' },
+  },
 } satisfies ProblemTable<SetBotGrantsFailure>;

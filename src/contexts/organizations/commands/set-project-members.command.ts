@@ -66,8 +66,8 @@ export class SetProjectMembersHandler implements ICommandHandler<SetProjectMembe
         )
       ).map((member) => [member.id, member]),
     );
-    const wrong = members.find(({ memberId }, index) => !found.has(memberId) || members.findIndex((other) => other.memberId === memberId) !== index);
-    if (wrong) return fail({ _tag: 'ProjectMemberInvalid', member: toPublicId('member', wrong.memberId) });
+    const wrong = members.findIndex(({ memberId }, index) => !found.has(memberId) || members.findIndex((other) => other.memberId === memberId) !== index);
+    if (wrong >= 0) return fail({ _tag: 'ProjectMemberInvalid', field: `members[${wrong}].member`, member: toPublicId('member', members[wrong]!.memberId) });
     const changed = differences(before, members);
     if (!asker?.permissions.has('projects.change') || !changed.every(({ role }) => mayAssign(asker.permissions, role))) return fail({ _tag: 'Forbidden' });
 

@@ -30,9 +30,9 @@ const idempotencyKey = {
 } as const;
 
 /** A malformed member id is one that nobody has. */
-function toProjectMember({ member, role }: dto.ProjectMemberBody): ProjectMember {
+function toProjectMember({ member, role }: dto.ProjectMemberBody, index: number): ProjectMember {
   const memberId = fromPublicId('member', member);
-  return memberId === null ? respond(fail({ _tag: 'ProjectMemberInvalid', member }), setProjectMembersProblems) : { memberId, role };
+  return memberId === null ? respond(fail({ _tag: 'ProjectMemberInvalid', field: `members[${index}].member`, member }), setProjectMembersProblems) : { memberId, role };
 }
 
 @ApiTags('Projects')
