@@ -5,7 +5,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { ok } from '@domain/result.js';
 import type { CallSpec } from '@engine/calls.js';
 import type { WireGate } from '@engine/commit-item.js';
-import { revokeIdentity } from '@engine/executions.js';
+import { revokeIdentity, revokeWork } from '@engine/executions.js';
 import type { Head } from '@engine/head.js';
 import type { PhaseRun } from '@engine/phase.js';
 import { end, phase, Workflow, type Next, type Saga, type Stored } from '@engine/saga.js';
@@ -15,7 +15,7 @@ import { admit, newTenant, poolOf, rowsOf, startEngine, type EngineHarness } fro
 import { eventually } from '@test/support/eventually.js';
 import { claimAs, commitBatch, itemOf, joinAs, releaseAll } from './by-hand.js';
 
-type Cursor = { readonly limit?: string; readonly size?: number; readonly bucket?: string; readonly done?: boolean };
+type Cursor = { readonly limit?: string; readonly size?: number; readonly bucket?: string; readonly refill?: number; readonly done?: boolean };
 const outside = { now: 0, most: 0, sends: 0, hold: null as Promise<void> | null };
 
 class LimitedPhase {
@@ -25,14 +25,14 @@ class LimitedPhase {
 @CommandHandler(LimitedPhase)
 class LimitedHandler implements ICommandHandler<LimitedPhase> {
   async execute({ run }: LimitedPhase) {
-    const { limit, size, bucket } = run.execution.cursor;
+    const { limit, size, bucket, refill = 100 } = run.execution.cursor;
     const spec: CallSpec<{ used: number }> = {
       step: 1,
       name: 'call',
       kind: 'test',
       safety: 'repeatable',
       ...(limit ? { permit: { limit, size: size ?? 5 } } : {}),
-      ...(bucket ? { tokens: { bucket, amount: 10, capacity: 20, refillPerSecond: 100, used: ({ used }) => used } } : {}),
+      ...(bucket ? { tokens: { bucket, amount: 10, capacity: 20, refillPerSecond: refill, used: ({ used }) => used } } : {}),
     };
     await run.call(spec, async () => {
       outside.now += 1;
@@ -196,6 +196,23 @@ describe('shared limits', () => {
       expect(await levelOf('settled')).toBeCloseTo(19, -1);
     });
 
+    test('that has enough again after the right to act was taken away lets nothing out', async () => {
+      const identityId = uuidv7();
+      const workflow = `limited-${(workflows += 1)}`;
+      await admit(database, tenant, workflow, {}, { identityId });
+      const [[first], [waiter]] = [await owned(1), await claimAs(worker, node, epoch, workflow)] as [[Head], [Head]];
+      const gate = { ...tokens('revoked', 40), identity: identityId };
+      await askWith(first, tokens('revoked', 80));
+      expect(await askWith(waiter, gate)).toMatchObject({ gate: { waits: true } });
+      await transact(database.api, tenant, async (tx) => ok(await revokeIdentity(tx, identityId)));
+      await superuser.query(`update token_bucket set level = 100 where name = 'revoked'`);
+      const again = itemOf({ ...waiter, commitNumber: 1 }, { calls: [{ ...named, move: ['intent'], to: 'sending', limited: true, gate }] });
+      await commitBatch(worker, [again]);
+      expect(await rowsOf(superuser, 'select state, failure_category from execution_call where execution_id = $1', [waiter.id])).toEqual([
+        { state: 'abandoned', failure_category: 'identity_revoked' },
+      ]);
+    });
+
     test('is not overspent by forty at once', async () => {
       const heads = await owned(40);
       const answers = await Promise.all(heads.map((head) => askWith(head, tokens('crowd', 10))));
@@ -235,6 +252,21 @@ describe('shared limits', () => {
         ),
       ).toEqual([]);
       expect(engines.flatMap(({ errors }) => errors)).toEqual([]);
+    });
+
+    test('a caller of a bucket whose rights end while it waits is cut, and never goes out', async () => {
+      const slow = { bucket: 'slow', refill: 0.1 };
+      await allEnd(await Promise.all([admit(database, tenant, 'limited', slow), admit(database, tenant, 'limited', slow)]));
+      const memberId = uuidv7();
+      const id = await admit(database, tenant, 'limited', slow, { memberId, identityId: uuidv7() });
+      const stateOf = async () =>
+        (await rowsOf<{ state: string; failure_category: string | null }>(superuser, 'select state, failure_category from execution where id = $1', [id]))[0]!;
+      await eventually(stateOf, ({ state }) => state === 'waiting');
+      const revoked = await transact(database.api, tenant, async (tx) => ok(await revokeWork(tx, { members: [memberId], projects: [tenant.projectId] })));
+      expect(revoked).toEqual(ok([id]));
+      for (const { wake } of engines) wake.publish([id]);
+      expect(await eventually(stateOf, ({ state }) => state === 'failed')).toEqual({ state: 'failed', failure_category: 'identity_revoked' });
+      expect(outside.sends).toBe(2);
     });
 
     test('callers of a bucket wake at their instant, and go out once each', async () => {
