@@ -6,6 +6,7 @@ import { BotsModule } from '@contexts/bots/bots.module.js';
 import { ChatsModule, ChatsWorkerModule } from '@contexts/chats/chats.module.js';
 import { ExecutionsModule } from '@contexts/executions/executions.module.js';
 import { FeedModule } from '@contexts/feed/feed.module.js';
+import { IdentityProvidersModule, IdentityProvidersWorkerModule } from '@contexts/identity-providers/identity-providers.module.js';
 import { InvitationsModule } from '@contexts/invitations/invitations.module.js';
 import { MaintenanceWorkerModule } from '@contexts/maintenance/maintenance.module.js';
 import { ModelsModule } from '@contexts/models/models.module.js';
@@ -51,13 +52,14 @@ export class AppModule {
         SignInModule,
         AccountsModule,
         InvitationsModule,
+        IdentityProvidersModule,
         ModelsModule,
         BotsModule,
         ExecutionsModule,
         ChatsModule,
         FeedModule,
         AuditModule,
-        ...(config.roles.worker ? [EngineModule, AuditWorkerModule, ChatsWorkerModule, OrganizationsWorkerModule, MaintenanceWorkerModule] : []),
+        ...(config.roles.worker ? [EngineModule, AuditWorkerModule, ChatsWorkerModule, IdentityProvidersWorkerModule, OrganizationsWorkerModule, MaintenanceWorkerModule] : []),
       ],
     };
   }

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import type { CommandBus } from '@nestjs/cqrs';
+import { domainName } from '@domain/identity-providers/domain-name.js';
 import { Config } from '@platform/config/config.js';
 import { loadConfig } from '@platform/config/env.js';
 import type { PreparedConfig } from '@platform/database/prepared-config.js';
@@ -78,6 +79,16 @@ async function setupLink(args: readonly string[], program: Program): Promise<voi
   program.progress(linkOf(publicUrl, 'setup', link.value));
 }
 
+async function vouchForDomain(args: readonly string[], program: Program): Promise<void> {
+  const options = readOptions(args, { organization: { required: true, least: 1, most: 100 }, domain: { required: true, least: 3, most: 253 } });
+  const [organizationId, domain] = [fromPublicId('organization', options.organization ?? ''), domainName(options.domain ?? '')];
+  const commands = await openCommands(await besideRunning(program), program);
+  const { VouchForDomainCommand } = await import('@contexts/identity-providers/public/vouch-for-domain.command.js');
+  const done = organizationId === null || domain === null ? null : await commands.execute(new VouchForDomainCommand(organizationId, domain));
+  if (!done?.ok) throw new StartFailure('The organization has claimed no such domain: an owner does that first, POST /v1/organization/domains.');
+  program.progress(`${domain} counts as verified.`);
+}
+
 async function error([id = '', ...rest]: readonly string[], program: Program): Promise<void> {
   readOptions(rest, {});
   const { readErrorRecord } = await import('@platform/observability/read-error-record.js');
@@ -125,6 +136,8 @@ const help = `Usage: node dist/src/cli.js <command> [options]
       --another: also where there is one of that name
   setup-link --organization <org_…> --owner <mem_… or address>
       prints a link by which an owner sets a password anew, once and within an hour
+  vouch-for-domain --organization <org_…> --domain <name>
+      takes a claimed domain for verified, where its DNS cannot be asked
   error <err_… or UUID>
       prints what is behind an error id
   doctor [--json]
@@ -138,7 +151,16 @@ const help = `Usage: node dist/src/cli.js <command> [options]
 It reads the same environment as the server: DATABASE_URL, OPENBOT_ENCRYPTION_KEYS and what README.md lists.`;
 
 const commands = new Map<string, Command>(
-  Object.entries({ migrate, 'create-organization': createOrganization, 'setup-link': setupLink, error, doctor, lease, 'verify-audit': verifyAudit }),
+  Object.entries({
+    migrate,
+    'create-organization': createOrganization,
+    'setup-link': setupLink,
+    'vouch-for-domain': vouchForDomain,
+    error,
+    doctor,
+    lease,
+    'verify-audit': verifyAudit,
+  }),
 );
 
 void runProgram(async (program) => {

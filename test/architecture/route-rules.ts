@@ -41,11 +41,12 @@ function findBare(place: string, { operationId, summary, tags, responses }: Oper
     ...(operationId && /^[a-z][A-Za-z]+$/.test(operationId) ? [] : ['has no operationId']),
     ...(summary && !summary.endsWith('.') ? [] : ['has no summary']),
     ...(tags?.length === 1 ? [] : ['has not one tag']),
-    ...(statuses.some(([status]) => status.startsWith('2')) ? [] : ['does not say what it answers when all is well']),
+    ...(statuses.some(([status]) => status.startsWith('2') || status === '302') ? [] : ['does not say what it answers when all is well']),
     ...statuses.filter(([status, { content }]) => /^20[0-3]$/.test(status) && !content).map(([status]) => `answers ${status} without a schema`),
     ...(errors.length > 0 ? [] : ['declares no error']),
     ...errors.filter(([, response]) => !isDocumented(response)).map(([status]) => `answers ${status} without schema and example`),
-    ...(place.includes('{') && !responses['404'] ? ['does not say what is missing'] : []),
+    // Whoever is sent to another place reads a page where there is none.
+    ...(place.includes('{') && !responses['404'] && !responses['302'] ? ['does not say what is missing'] : []),
   ].map((finding) => `${place}: ${finding}`);
 }
 

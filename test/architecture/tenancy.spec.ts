@@ -42,6 +42,9 @@ const exceptions: Exceptions = {
     project_purge: 'The doctor counts purges that need a person; what was deleted is not granted.',
     call_limit: 'Whoever has let a place go lets the next in, in the limits of every tenant, through one function.',
     permit: 'The places of those limits, and the work that waits for them.',
+    identity_provider: 'Who signs in says an address before they say to which organization; the columns that hold settings and the secret are not granted.',
+    organization_domain: 'By the domain of that address; what proves it is not granted.',
+    provider_session: 'Workers look for sessions of every tenant whose provider is to be asked again; what was kept for it is not granted.',
     chat: 'A batch of commits locks the chats of several tenants in one order.',
   },
 };

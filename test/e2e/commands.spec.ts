@@ -220,7 +220,7 @@ test.each([
   ['no lease id', ['lease', missing], /The lease id is not one/],
   ['a lease that is not there', ['lease', missing.replace('err_', 'lease_')], /There is no lease lease_/],
   ['nobody who says so', ['lease', missing.replace('err_', 'lease_'), '--released-by'], /--released-by needs a value/],
-  ['no command', [], /^A command is missing: the commands are migrate, create-organization, setup-link, error, doctor, lease, verify-audit, and --help/],
+  ['no command', [], /^A command is missing: the commands are migrate, create-organization, setup-link, vouch-for-domain, error, doctor, lease, verify-audit, and --help/],
   ['a command that is none', ['doctr'], /^"doctr" is no command: the commands are migrate/],
 ])('%s: one line names it, and the exit code is 1', async (_, args, line) => {
   const before = await organizations();

@@ -641,6 +641,36 @@ policy feed_position_tenant permissive for all to openbot_app
 grant select to openbot_app;
 grant delete, insert, select, update to openbot_engine;
 
+table identity_provider owner openbot_owner row security forced
+  organization_id uuid not null comment NULL
+    grant select to openbot_engine
+  id uuid not null comment NULL
+    grant select to openbot_engine
+  kind text not null comment NULL
+  name text not null comment NULL
+    grant select to openbot_engine
+  enabled boolean not null comment NULL
+    grant select to openbot_engine
+  settings jsonb not null comment NULL
+  sealed_secret bytea comment NULL
+  revision integer not null default 1 comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  updated_at timestamp with time zone not null default clock_timestamp() comment NULL
+  deleted_at timestamp with time zone comment NULL
+    grant select to openbot_engine
+constraint identity_provider_forgets_its_secret CHECK (deleted_at IS NULL OR sealed_secret IS NULL)
+constraint identity_provider_is_named_by_id PRIMARY KEY (organization_id, id)
+constraint identity_provider_kind_is_known CHECK (kind = 'oidc'::text)
+constraint identity_provider_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
+UNIQUE INDEX identity_provider_has_its_name ON public.identity_provider USING btree (organization_id, lower(name)) WHERE (deleted_at IS NULL)
+policy identity_provider_engine permissive for select to openbot_engine
+  using true
+  with check 
+policy identity_provider_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
 table identity_revocation owner openbot_owner row security forced
   organization_id uuid not null comment NULL
   identity_id uuid not null comment 'references sealed_record (id)'
@@ -693,6 +723,26 @@ constraint invitation_project_is_one_each PRIMARY KEY (organization_id, invitati
 constraint invitation_project_role_is_known CHECK (role = ANY (ARRAY['admin'::text, 'member'::text, 'viewer'::text]))
 INDEX invitation_project_is_found_by_project ON public.invitation_project USING btree (organization_id, project_id)
 policy invitation_project_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
+table linked_identity owner openbot_owner row security forced
+  organization_id uuid not null comment NULL
+  id uuid not null comment NULL
+  provider_id uuid not null comment NULL
+  subject text not null comment NULL
+  member_id uuid not null comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  last_used_at timestamp with time zone not null default clock_timestamp() comment NULL
+constraint linked_identity_belongs_to_member FOREIGN KEY (organization_id, member_id) REFERENCES member(organization_id, id)
+constraint linked_identity_has_its_provider FOREIGN KEY (organization_id, provider_id) REFERENCES identity_provider(organization_id, id)
+constraint linked_identity_is_named_by_id PRIMARY KEY (organization_id, id)
+constraint linked_identity_is_one_of_a_member UNIQUE (organization_id, provider_id, member_id)
+constraint linked_identity_is_one_subject UNIQUE (organization_id, provider_id, subject)
+constraint linked_identity_subject_is_short CHECK (char_length(subject) >= 1 AND char_length(subject) <= 255)
+INDEX linked_identity_is_found_by_member ON public.linked_identity USING btree (organization_id, member_id)
+policy linked_identity_tenant permissive for all to openbot_app
   using (organization_id = tenant_organization())
   with check (organization_id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
@@ -814,6 +864,32 @@ policy organization_tenant permissive for all to openbot_app
   with check (id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
 grant select to openbot_engine;
+
+table organization_domain owner openbot_owner row security forced
+  organization_id uuid not null comment NULL
+    grant select to openbot_engine
+  id uuid not null comment NULL
+  domain text not null comment NULL
+    grant select to openbot_engine
+  provider_id uuid not null comment NULL
+    grant select to openbot_engine
+  proof text not null comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  verified_at timestamp with time zone comment NULL
+    grant select to openbot_engine
+constraint organization_domain_has_its_provider FOREIGN KEY (organization_id, provider_id) REFERENCES identity_provider(organization_id, id)
+constraint organization_domain_is_lower_case CHECK (domain = lower(domain) AND char_length(domain) >= 3 AND char_length(domain) <= 253)
+constraint organization_domain_is_named_by_id PRIMARY KEY (organization_id, id)
+constraint organization_domain_is_one_each UNIQUE (organization_id, domain)
+INDEX organization_domain_is_found_by_name ON public.organization_domain USING btree (domain) WHERE (verified_at IS NOT NULL)
+INDEX organization_domain_is_found_by_provider ON public.organization_domain USING btree (organization_id, provider_id)
+policy organization_domain_engine permissive for select to openbot_engine
+  using true
+  with check 
+policy organization_domain_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
 
 table organization_key owner openbot_owner row security forced
   organization_id uuid not null comment NULL
@@ -971,6 +1047,31 @@ policy project_role_tenant permissive for all to openbot_app
   with check (organization_id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
 
+table provider_session owner openbot_owner row security forced
+  organization_id uuid not null comment NULL
+    grant select to openbot_engine
+  session_id uuid not null comment NULL
+    grant select to openbot_engine
+  identity_id uuid not null comment NULL
+  provider_session text comment NULL
+  sealed bytea not null comment NULL
+  asked_at timestamp with time zone not null default clock_timestamp() comment NULL
+  ask_at timestamp with time zone comment NULL
+    grant select, update to openbot_engine
+constraint provider_session_is_a_session FOREIGN KEY (organization_id, session_id) REFERENCES credential(organization_id, id)
+constraint provider_session_is_of_one_session PRIMARY KEY (organization_id, session_id)
+constraint provider_session_is_of_somebody FOREIGN KEY (organization_id, identity_id) REFERENCES linked_identity(organization_id, id)
+constraint provider_session_name_is_short CHECK (char_length(provider_session) <= 500)
+INDEX provider_session_is_asked ON public.provider_session USING btree (ask_at) WHERE (ask_at IS NOT NULL)
+INDEX provider_session_is_found_by_identity ON public.provider_session USING btree (organization_id, identity_id)
+policy provider_session_engine permissive for all to openbot_engine
+  using true
+  with check true
+policy provider_session_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
 table rate_bucket owner openbot_owner with (fillfactor=50)
   bucket bytea not null comment NULL
   full_at bigint not null comment NULL
@@ -1050,6 +1151,32 @@ policy sealed_record_platform restrictive for all to openbot_app
 policy sealed_record_tenant permissive for all to openbot_app
   using ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
   with check ((organization_id = tenant_organization()) AND (project_id = tenant_project()))
+grant delete, insert, select, update to openbot_app;
+
+table sign_in_attempt owner openbot_owner row security forced
+  organization_id uuid not null comment NULL
+  id uuid not null comment NULL
+  provider_id uuid not null comment NULL
+  prefix text not null comment NULL
+  hash bytea not null comment NULL
+  browser bytea not null comment NULL
+  sealed bytea not null comment NULL
+  return_to text not null comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  expires_at timestamp with time zone not null comment NULL
+  used_at timestamp with time zone comment NULL
+constraint sign_in_attempt_browser_is_sha256 CHECK (octet_length(browser) = 32)
+constraint sign_in_attempt_goes_to_provider FOREIGN KEY (organization_id, provider_id) REFERENCES identity_provider(organization_id, id)
+constraint sign_in_attempt_hash_is_sha256 CHECK (octet_length(hash) = 32)
+constraint sign_in_attempt_is_named_by_id PRIMARY KEY (organization_id, id)
+constraint sign_in_attempt_returns_here CHECK (return_to ~~ '/%'::text AND char_length(return_to) <= 2000)
+INDEX sign_in_attempt_is_found_by_browser ON public.sign_in_attempt USING btree (organization_id, browser, used_at)
+INDEX sign_in_attempt_is_found_by_prefix ON public.sign_in_attempt USING btree (organization_id, prefix)
+INDEX sign_in_attempt_is_found_by_provider ON public.sign_in_attempt USING btree (organization_id, provider_id)
+INDEX sign_in_attempt_is_over ON public.sign_in_attempt USING btree (organization_id, expires_at)
+policy sign_in_attempt_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
 
 table token_bucket owner openbot_owner row security forced with (fillfactor=50)
@@ -1341,6 +1468,20 @@ begin
   where x.id = any (ids) returning x, clock_timestamp(), instants[array_position(ids, x.id)], states[array_position(ids, x.id)],
     case when x.deadline is not null or x.budget_ms is not null then work_expiry(x) end;
 end $function$
+
+owner openbot_engine;
+grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.claim_provider_sessions(p_limit integer, p_ms integer)
+ RETURNS TABLE(o_organization uuid, o_session uuid)
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    update provider_session s set ask_at = clock_timestamp() + p_ms * interval '1 millisecond'
+      from (select d.organization_id, d.session_id from provider_session d where d.ask_at <= clock_timestamp() order by d.ask_at limit p_limit for no key update skip locked) due
+      where s.organization_id = due.organization_id and s.session_id = due.session_id returning s.organization_id, s.session_id
+  $function$
 
 owner openbot_engine;
 grant execute to openbot_worker;
@@ -2579,6 +2720,21 @@ end $function$
 
 owner openbot_owner;
 grant execute to openbot_worker;
+
+CREATE OR REPLACE FUNCTION public.providers_of_domain(p_domain text)
+ RETURNS TABLE(organization_id uuid, organization_name text, provider_id uuid, provider_name text)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+    select o.id, o.name, p.id, p.name from organization_domain d
+      join identity_provider p on p.organization_id = d.organization_id and p.id = d.provider_id and p.enabled and p.deleted_at is null
+      join organization o on o.id = d.organization_id
+    where d.domain = p_domain and d.verified_at is not null order by d.verified_at, o.id limit 20
+  $function$
+
+owner openbot_engine;
+grant execute to openbot_app;
 
 CREATE OR REPLACE FUNCTION public.purge_kept_rows(p_table text, p_from bigint, p_to bigint)
  RETURNS bigint

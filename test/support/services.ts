@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /** Servers that tests start for themselves, and how a machine gets them. */
-const packages = { 'redis-server': 'redis-server', faketime: 'faketime' } as const;
+const packages = { 'redis-server': 'redis-server', faketime: 'faketime', chromium: 'chromium' } as const;
 export type Service = keyof typeof packages;
 
 function programOf(service: Service): string | null {

@@ -35,5 +35,8 @@ export const idPrefixes = {
   invitation: 'inv',
   session: 'ses',
   purge: 'purge',
+  identityProvider: 'idp',
+  domain: 'dom',
+  linkedIdentity: 'lid',
 } as const;
 export type IdKind = keyof typeof idPrefixes;

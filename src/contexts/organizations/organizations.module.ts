@@ -13,6 +13,7 @@ import { RenameOrganizationHandler } from './commands/rename-organization.comman
 import { RenameProjectHandler } from './commands/rename-project.command.js';
 import { SetProjectMembersHandler } from './commands/set-project-members.command.js';
 import { StopWorkHandler } from './commands/stop-work.command.js';
+import { AdmitVouchedHandler, LockMembersHandler, SetVouchedRoleHandler } from './commands/vouched-members.js';
 import { MembersController } from './http/members.controller.js';
 import { OrganizationController } from './http/organization.controller.js';
 import { ProjectPurgesController } from './http/project-purges.controller.js';
@@ -31,6 +32,7 @@ import { ProjectPurgeSaga } from './sagas/project-purge.saga.js';
   controllers: [OrganizationController, ProjectsController, ProjectPurgesController, MembersController, ServiceAccountsController],
   providers: [
     AdmitMemberHandler,
+    AdmitVouchedHandler,
     ChangeMemberHandler,
     CreateMemberHandler,
     CreateOrganizationHandler,
@@ -42,6 +44,7 @@ import { ProjectPurgeSaga } from './sagas/project-purge.saga.js';
     FindOrganizationHandler,
     FindPersonByEmailHandler,
     FindServiceAccountHandler,
+    LockMembersHandler,
     MayAdmitHandler,
     MirrorKeyHandler,
     NameMemberHandler,
@@ -49,6 +52,7 @@ import { ProjectPurgeSaga } from './sagas/project-purge.saga.js';
     RenameOrganizationHandler,
     RenameProjectHandler,
     SetProjectMembersHandler,
+    SetVouchedRoleHandler,
     StopWorkHandler,
   ],
 })

@@ -45,6 +45,8 @@ export class Config {
   readonly anthropic: ProviderSettings | null;
   /** `OPENBOT_EGRESS_ALLOW`: hosts or CIDRs of private networks that outbound calls may reach; loopback is allowed in development. */
   readonly egressAllow: readonly string[];
+  /** `OPENBOT_DNS_SERVERS`: addresses, with a port where it is not 53, that are asked whether a domain is an organization's. Default: this machine's. */
+  readonly dnsServers: readonly string[];
   /** `OPENBOT_EGRESS_TRACE`: hosts that get the `traceparent` of the call that goes to them. Default: none. */
   readonly egressTrace: readonly string[];
   /**

@@ -95,6 +95,7 @@ test.each<[rule: string, variable: string, env: Environment]>([
   ['a provider key is one line', 'OPENAI_API_KEY', { OPENAI_API_KEY: `${secret}\n${secret}` }],
   ['an allowed network is a host or a network', 'OPENBOT_EGRESS_ALLOW', { OPENBOT_EGRESS_ALLOW: `10.0.0.0/8,${secret} x` }],
   ['a private port is a number', 'OPENBOT_PRIVATE_PORT', { OPENBOT_PRIVATE_PORT: secret }],
+  ['a DNS server is an address', 'OPENBOT_DNS_SERVERS', { OPENBOT_DNS_SERVERS: '10.0.0.53, resolver' }],
   ['a traced host is a host', 'OPENBOT_EGRESS_TRACE', { OPENBOT_EGRESS_TRACE: `a,${secret} x` }],
   ['traces go over HTTP', 'OTEL_EXPORTER_OTLP_ENDPOINT', { OTEL_EXPORTER_OTLP_ENDPOINT: `grpc://${secret}` }],
   ['a bucket has a name', 'S3_BUCKET', { S3_BUCKET: `A ${secret}` }],

@@ -23,7 +23,7 @@ const known = [
   'NODE_ENV', 'PORT', 'HOST', 'WAKE', 'REDIS_URL', 'DATABASE_URL', 'DATABASE_API_URL', 'DATABASE_WORKER_URL', 'DATABASE_API_CONNECTIONS', 'DATABASE_WORKER_CONNECTIONS',
   'OPENBOT_ENCRYPTION_KEYS', 'OPENBOT_ROLES', 'OPENBOT_NODE', 'OPENBOT_LEASE_MS', 'OPENBOT_GRACE_MS', 'OPENBOT_WORKER_SLOTS', 'OPENBOT_DEBUG_POINT', 'OPENBOT_EGRESS_ALLOW', 'OPENBOT_LOG_LEVEL',
   'OPENBOT_PUBLIC_URL', 'OPENBOT_SESSION_IDLE_MS', 'OPENBOT_SESSION_MS',
-  'OPENBOT_PRIVATE_PORT', 'OPENBOT_PRIVATE_HOST', 'OPENBOT_EGRESS_TRACE', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_SERVICE_NAME', 'OTEL_SDK_DISABLED',
+  'OPENBOT_PRIVATE_PORT', 'OPENBOT_PRIVATE_HOST', 'OPENBOT_EGRESS_TRACE', 'OPENBOT_DNS_SERVERS', 'OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_SERVICE_NAME', 'OTEL_SDK_DISABLED',
   'OPENBOT_LIMIT_READ', 'OPENBOT_LIMIT_WRITE', 'OPENBOT_LIMIT_MESSAGE', 'OPENBOT_LIMIT_STREAM', 'OPENBOT_LIMIT_ADMIN', 'OPENBOT_LIMIT_UNAUTHENTICATED', 'OPENBOT_OPEN_STREAMS',
   'OPENBOT_TRUSTED_PROXIES',
   'OPENAI_API_KEY', 'OPENAI_BASE_URL', 'OPENAI_MODEL', 'OPENAI_API', 'ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL', 'ANTHROPIC_MODEL',
@@ -172,6 +172,14 @@ const isAddressOrNetwork = (entry: string): boolean => {
   return version !== 0 && (bits === undefined || Number(bits) <= (version === 4 ? 32 : 128));
 };
 
+/** `address`, `address:port` or `[address]:port`. */
+function dnsServers(env: Environment): readonly string[] {
+  const entries = (text(env, 'OPENBOT_DNS_SERVERS') ?? '').split(',').map((entry) => entry.trim()).filter((entry) => entry !== ''); // prettier-ignore
+  const isServer = (entry: string): boolean => isIP(entry) !== 0 || isIP(/^\[?([^\]]+)\]?:\d{1,5}$/.exec(entry)?.[1] ?? '') !== 0;
+  if (!entries.every(isServer)) throw new Refused('OPENBOT_DNS_SERVERS', 'must be a comma separated list of addresses such as 10.0.0.53 or 10.0.0.53:5353');
+  return entries;
+}
+
 function trustedProxies(env: Environment): readonly string[] {
   const entries = (text(env, 'OPENBOT_TRUSTED_PROXIES') ?? '').split(',').map((entry) => entry.trim()).filter((entry) => entry !== ''); // prettier-ignore
   if (!entries.every(isAddressOrNetwork)) throw new Refused('OPENBOT_TRUSTED_PROXIES', 'must be a comma separated list of addresses or networks such as 10.0.0.0/8');
@@ -244,6 +252,7 @@ function readAll(env: Environment): Config {
     anthropic: provider(env, 'ANTHROPIC'),
     egressAllow: egressAllow(env),
     egressTrace: egressTrace(env),
+    dnsServers: dnsServers(env),
     objects: objects(env, production),
     privatePort: text(env, 'OPENBOT_PRIVATE_PORT') === null ? null : integer(env, 'OPENBOT_PRIVATE_PORT', 0, 0, 65_535),
     privateHost: line(env, 'OPENBOT_PRIVATE_HOST', 253) ?? '127.0.0.1',

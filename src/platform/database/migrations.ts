@@ -33,6 +33,7 @@ import { PurgedRows1764500000731 } from '@migrations/1764500000731-purged-rows.j
 import { OneWayOfPurging1764500000732 } from '@migrations/1764500000732-one-way-of-purging.js';
 import { RateLimits1764500000740 } from '@migrations/1764500000740-rate-limits.js';
 import { WorkByCredential1764500000742 } from '@migrations/1764500000742-work-by-credential.js';
+import { IdentityProviders1764500000800 } from '@migrations/1764500000800-identity-providers.js';
 
 /** Every migration, in the order of its timestamp. A list and not a folder, so that a build holds what it was tested with. */
 export const migrations: readonly (new () => MigrationInterface)[] = [
@@ -70,4 +71,5 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   OneWayOfPurging1764500000732,
   RateLimits1764500000740,
   WorkByCredential1764500000742,
+  IdentityProviders1764500000800,
 ];

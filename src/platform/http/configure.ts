@@ -5,7 +5,9 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from '@platform/config/config.js';
 import { ErrorRecords } from '@platform/observability/error-records.js';
 import { bodyLimitBytes } from './adapter.js';
+import { acceptsForm, parseForm } from './form-body.js';
 import { InputPipe } from './input.pipe.js';
+import { invalidInput } from './invalid-input.js';
 import { KnownRoutes } from './known-routes.js';
 import { observeHttp } from './observe-http.js';
 import { serveDocumentation } from './openapi.js';
@@ -21,7 +23,7 @@ export function configureHttp(app: NestFastifyApplication, config: Pick<Config, 
   routes.watch(server);
   observeHttp(app, server);
   endStreamsOnClose(server);
-  acceptJsonOnly(app, server);
+  acceptJson(app, server);
   void app.register(helmet, {
     contentSecurityPolicy: {
       useDefaults: false,
@@ -49,8 +51,8 @@ export function configureHttp(app: NestFastifyApplication, config: Pick<Config, 
   serveDocumentation(app);
 }
 
-/** A body is strict JSON or 415: Nest's own form parser and Fastify's text parser would hand unchecked text on. */
-function acceptJsonOnly(app: NestFastifyApplication, server: FastifyInstance): void {
+/** A body is strict JSON or 415, but where a route takes forms: Nest's own form parser and Fastify's text parser would hand unchecked text on. */
+function acceptJson(app: NestFastifyApplication, server: FastifyInstance): void {
   app.useBodyParser('application/json', { bodyLimit: bodyLimitBytes }, (_request, body, done) => {
     try {
       done(null, parseStrictJson(body as Buffer));
@@ -58,9 +60,11 @@ function acceptJsonOnly(app: NestFastifyApplication, server: FastifyInstance): v
       done(error as Error);
     }
   });
-  app.useBodyParser('application/x-www-form-urlencoded', { bodyLimit: bodyLimitBytes }, (_request, _body, done) => {
+  app.useBodyParser('application/x-www-form-urlencoded', { bodyLimit: bodyLimitBytes }, (request, body, done) => {
     const { status } = transportProblems.UnsupportedMediaType;
-    done(new HttpException(bodyOf('UnsupportedMediaType'), status));
+    if (!acceptsForm(request)) return done(new HttpException(bodyOf('UnsupportedMediaType'), status));
+    const fields = parseForm(String(body));
+    return fields ? done(null, fields) : done(invalidInput('request', 'names a field twice'));
   });
   server.removeContentTypeParser('text/plain');
 }

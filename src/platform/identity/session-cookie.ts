@@ -5,8 +5,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 export const sessionCookie = '__Host-openbot_session';
 const fixed = { name: sessionCookie, path: '/', httpOnly: true, secure: true, sameSite: 'lax' } as const;
 
-/** A session that has begun. `secret` is the credential itself: nothing can read it again. */
-export type BegunSession = { readonly organizationId: string; readonly memberId: string; readonly secret: string; readonly expiresAt: Date };
+/** A session that has begun. `id` is its credential's (a UUID); `secret` is the credential itself: nothing can read it again. */
+export type BegunSession = { readonly id: string; readonly organizationId: string; readonly memberId: string; readonly secret: string; readonly expiresAt: Date };
 
 /** The session that a request carries, whatever it is worth. */
 export const sessionOf = ({ headers }: FastifyRequest): string | null => (headers.cookie === undefined ? null : parseCookie(headers.cookie)[sessionCookie] || null);

@@ -12,13 +12,21 @@ export type MemberKind = (typeof memberKinds)[number];
 export type Narrowing = { readonly scopes: readonly string[] | null; readonly projects: readonly string[] | null };
 
 /** Who may act is for people to decide: a program that could make credentials or members would outlive its own in them. */
-const peoplesOwn = ['keys.manage', 'members.create', 'members.manage', 'sessions.manage'] as const satisfies readonly PermissionName[];
+const peoplesOwn = ['keys.manage', 'members.create', 'members.manage', 'sessions.manage', 'sso.manage'] as const satisfies readonly PermissionName[];
 
 /** A key is its only credential. */
 const nobodysKey = [...peoplesOwn, 'tokens.create', 'tokens.read', 'tokens.revoke'] as const satisfies readonly PermissionName[];
 
 /** What is the organization's and no project's: a credential for some projects changes none of it. */
-const beyondProjects = ['keys.manage', 'members.create', 'members.manage', 'models.manage', 'organization.change', 'projects.create'] as const satisfies readonly PermissionName[];
+const beyondProjects = [
+  'keys.manage',
+  'members.create',
+  'members.manage',
+  'models.manage',
+  'organization.change',
+  'projects.create',
+  'sso.manage',
+] as const satisfies readonly PermissionName[];
 
 const denied: Readonly<Record<MemberKind, readonly PermissionName[]>> = { person: [], service_account: peoplesOwn, api_key: nobodysKey };
 

@@ -33,6 +33,8 @@ export const permissionCatalogue = {
   'projects.delete': 'Delete projects with everything in them',
   'projects.read': 'List the projects',
   'sessions.manage': 'List and end one’s own sessions',
+  'sso.manage': 'Say by which identity providers people sign in',
+  'sso.read': 'See by which identity providers people sign in',
   'tokens.create': 'Create and rotate tokens for oneself',
   'tokens.read': 'List one’s own tokens',
   'tokens.revoke': 'Revoke one’s own tokens',

@@ -19,10 +19,13 @@ type Role = { readonly summary: string; readonly permissions: readonly Permissio
 /** What a member of an organization is, most first. Each member has one. */
 export const organizationRoles = {
   owner: { summary: 'Answers for the organization and may do everything in it', permissions: permissionNames },
-  admin: { summary: 'Runs the organization: everything but what is an owner’s alone', permissions: permissionNames.filter((name) => name !== 'projects.delete') },
+  admin: {
+    summary: 'Runs the organization: everything but what is an owner’s alone',
+    permissions: permissionNames.filter((name) => name !== 'projects.delete' && name !== 'sso.manage'),
+  },
   member: { summary: 'Works with bots', permissions: [...oneself, ...around, ...looking, ...working] },
   viewer: { summary: 'Sees what was shared, and changes nothing', permissions: [...oneself, ...around, ...looking] },
-  auditor: { summary: 'Sees who did what, and nobody’s content', permissions: [...oneself, ...around, 'audit.read', 'keys.read'] },
+  auditor: { summary: 'Sees who did what, and nobody’s content', permissions: [...oneself, ...around, 'audit.read', 'keys.read', 'sso.read'] },
 } as const satisfies Readonly<Record<string, Role>>;
 
 /** What somebody is in one project besides: it only ever adds. */

@@ -16,7 +16,7 @@ export type RouteClass = keyof typeof routeClasses;
 export const routeClassNames = Object.keys(routeClasses) as readonly RouteClass[];
 
 /** Permissions of these areas are about who may act and where; changing that is rare. */
-const administering = ['keys', 'members', 'models', 'organization', 'projects', 'sessions', 'tokens'] as const;
+const administering = ['keys', 'members', 'models', 'organization', 'projects', 'sessions', 'sso', 'tokens'] as const;
 
 /** The class of a route that names none. */
 export function routeClassOf(method: string, permission: PermissionName): RouteClass {

@@ -81,6 +81,15 @@ export const auditActions = {
   'setup.link_created': { meaning: 'An operator made a link by which an owner enters', chain: 'organization', target: 'member', detail: { expiresInMs: 'count' } },
   'setup.completed': { meaning: 'An owner entered by such a link', chain: 'organization', target: 'member', detail: {} },
 
+  'identity_provider.created': { meaning: 'An identity provider was connected', chain: 'organization', target: 'identityProvider', detail: { kind: 'name', secret: 'flag' } },
+  'identity_provider.changed': { meaning: 'An identity provider was changed', chain: 'organization', target: 'identityProvider', detail: { fields: 'names', revision: 'count' } },
+  'identity_provider.deleted': { meaning: 'An identity provider was disconnected', chain: 'organization', target: 'identityProvider', detail: {} },
+  'domain.claimed': { meaning: 'A domain was said to be the organization’s', chain: 'organization', target: 'domain', detail: { provider: 'id' } },
+  'domain.verified': { meaning: 'A domain was shown to be the organization’s', chain: 'organization', target: 'domain', detail: { by: 'name' } },
+  'domain.released': { meaning: 'A domain is not the organization’s any more', chain: 'organization', target: 'domain', detail: {} },
+  'identity.linked': { meaning: 'A member signs in by an identity provider from now on', chain: 'organization', target: 'member', detail: { provider: 'id' } },
+  'identity.unlinked': { meaning: 'A member signs in by an identity provider no more', chain: 'organization', target: 'member', detail: { provider: 'id' } },
+
   'bot.created': { meaning: 'A bot was made', chain: 'project', target: 'bot', detail: {} },
   'bot.changed': { meaning: 'A bot was changed', chain: 'project', target: 'bot', detail: { fields: 'names', revision: 'count' } },
   'bot.deleted': { meaning: 'A bot was deleted with its grants', chain: 'project', target: 'bot', detail: {} },

@@ -6,6 +6,7 @@ import { fail, ok, type Result } from '@domain/result.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { AdmitMemberCommand } from '../public/admit-member.command.js';
 import { judgeAdmission } from '../queries/may-admit.handler.js';
+import { insertPerson } from '../queries/members.js';
 import { lockOrganization } from '../queries/organization.js';
 import { insertProjectRole } from '../queries/project-roles.js';
 
@@ -20,12 +21,7 @@ export class AdmitMemberHandler implements ICommandHandler<AdmitMemberCommand> {
     if (!judged) return fail({ _tag: 'Forbidden' });
     const { name, email, role, projects } = judged;
     const id = uuidv7();
-    const made = await tx.query<unknown[]>(
-      `insert into member (organization_id, id, name, email, role) values (tenant_organization(), $1, $2, $3, $4) on conflict do nothing returning id`,
-      [id, name, email, role],
-    );
-    // The id is new, so that only the e-mail address can have been there.
-    if (made.length === 0) return fail({ _tag: 'MemberConflict' });
+    if (!(await insertPerson(tx, { id, name, email, role }))) return fail({ _tag: 'MemberConflict' });
     for (const project of projects) {
       await insertProjectRole(tx, project.projectId, { memberId: id, role: project.role });
       await tx.query(`update project set revision = revision + 1 where organization_id = tenant_organization() and id = $1`, [project.projectId]);

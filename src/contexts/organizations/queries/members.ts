@@ -68,6 +68,17 @@ export async function findPersonByEmail(tx: ReadTx, email: string): Promise<Memb
   return row ? toMember(row) : null;
 }
 
+type NewPerson = { readonly id: string; readonly name: string; readonly email: string; readonly role: OrganizationRole };
+
+/** False: somebody has the address. The id is new, so that nothing else can have been there. */
+export async function insertPerson(tx: Tx, { id, name, email, role }: NewPerson): Promise<boolean> {
+  const made = await tx.query<unknown[]>(
+    `insert into member (organization_id, id, name, email, role) values (tenant_organization(), $1, $2, $3, $4) on conflict do nothing returning id`,
+    [id, name, email, role],
+  );
+  return made.length > 0;
+}
+
 /** People who own the organization besides this member, and may act. */
 export async function countOtherOwners(tx: Tx, id: string): Promise<number> {
   const [row] = await tx.query<{ owners: number }[]>(

@@ -24,6 +24,6 @@ export class BeginSessionHandler implements ICommandHandler<BeginSessionCommand>
     );
     const who = { kind: 'member', memberId, credential: { kind: 'session', id }, address: visitor.address } as const;
     await this.commands.execute(new RecordAuditCommand(tx, who, { action: 'session.started', target: id, detail: { method } }));
-    return { organizationId, memberId, secret, expiresAt: row!.expires_at };
+    return { id, organizationId, memberId, secret, expiresAt: row!.expires_at };
   }
 }

@@ -8,12 +8,12 @@ import { EndSessionsCommand } from '../public/end-sessions.command.js';
 export class EndSessionsHandler implements ICommandHandler<EndSessionsCommand> {
   constructor(private readonly commands: CommandBus) {}
 
-  async execute({ tx, who, of: { memberId, exceptId, reason } }: EndSessionsCommand): Promise<void> {
+  async execute({ tx, who, of: { memberId, exceptId, onlyIds, reason } }: EndSessionsCommand): Promise<void> {
     const [ended] = await tx.query<[{ id: string }[], number]>(
       `update credential set ${reason === 'role' ? 'expires_at' : 'revoked_at'} = clock_timestamp()
-       where organization_id = tenant_organization() and member_id = $1 and kind = 'session' and id is distinct from $2 and revoked_at is null and expires_at > clock_timestamp()
+       where organization_id = tenant_organization() and member_id = $1 and kind = 'session' and id is distinct from $2 and ($3::uuid[] is null or id = any ($3)) and revoked_at is null and expires_at > clock_timestamp()
        returning id`,
-      [memberId, exceptId ?? null],
+      [memberId, exceptId ?? null, onlyIds ?? null],
     );
     const detail = { member: toPublicId('member', memberId), reason };
     await this.commands.execute(new RecordAuditCommand(tx, who, ...ended.map(({ id }) => ({ action: 'session.revoked', target: id, detail }) as const)));

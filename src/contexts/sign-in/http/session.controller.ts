@@ -1,18 +1,22 @@
 import { Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
-import { CommandBus } from '@nestjs/cqrs';
-import { ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { DataSource } from 'typeorm';
 import { fail } from '@domain/result.js';
+import { ProviderLogoutQuery } from '@contexts/identity-providers/public/provider-logout.query.js';
+import { Config } from '@platform/config/config.js';
 import { read } from '@platform/database/transact.js';
 import { ApiProblems, respond } from '@platform/http/problem.js';
 import { csrfOf } from '@platform/identity/forgery.js';
 import { CurrentIdentity, Permit, type Identity } from '@platform/identity/identity.js';
+import { publicUrlOf } from '@platform/identity/public-url.js';
 import { forgetSession, sessionOf } from '@platform/identity/session-cookie.js';
 import { SessionView } from '@platform/identity/session-view.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 import { EndOwnSessionsCommand } from '../commands/end-own-sessions.command.js';
 import { findEnd } from '../queries/sessions.js';
+import { SignedOutView } from './sessions.dto.js';
 import { sessionProblems, signOutProblems } from './sessions.problems.js';
 
 @ApiTags('Sign-in')
@@ -21,6 +25,8 @@ export class SessionController {
   constructor(
     private readonly db: DataSource,
     private readonly commands: CommandBus,
+    private readonly queries: QueryBus,
+    private readonly config: Config,
   ) {}
 
   @Get('session')
@@ -39,14 +45,17 @@ export class SessionController {
   }
 
   @Post('logout')
-  @HttpCode(204)
+  @HttpCode(200)
   @Permit('sessions.manage')
   @ApiOperation({ operationId: 'signOut', summary: 'End the session of this request' })
-  @ApiNoContentResponse()
+  @ApiOkResponse({ type: SignedOutView })
   @ApiProblems(signOutProblems)
-  async signOut(@CurrentIdentity() identity: Identity, @Res({ passthrough: true }) reply: FastifyReply): Promise<void> {
+  async signOut(@CurrentIdentity() identity: Identity, @Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<SignedOutView> {
     if (identity.credential !== 'session') return respond(fail({ _tag: 'NotASession' }), signOutProblems);
+    const url = publicUrlOf(this.config, request.socket.localPort);
+    const providerLogout = url && (await this.queries.execute(new ProviderLogoutQuery(identity.context, identity.tokenId, `${url}/auth/signed-out`)));
     respond(await this.commands.execute(new EndOwnSessionsCommand(identity, identity.tokenId)), sessionProblems);
     forgetSession(reply);
+    return { providerLogout };
   }
 }

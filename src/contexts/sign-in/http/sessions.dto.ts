@@ -35,3 +35,8 @@ export class SessionsQuery extends OmitType(PageQuery, ['before', 'after'] as co
   @IsPublicId('session')
   after?: string;
 }
+
+export class SignedOutView {
+  @ApiProperty({ type: String, nullable: true, description: 'Where to send the browser to sign out at the identity provider as well. `null`: nowhere.' })
+  providerLogout: string | null;
+}

@@ -9,7 +9,7 @@ export class BeginSessionCommand extends Command<BegunSession> {
     readonly organizationId: string,
     readonly memberId: string,
     readonly visitor: Visitor,
-    readonly method: 'password' | 'setup' | 'invitation',
+    readonly method: 'password' | 'setup' | 'invitation' | 'oidc',
     readonly tx: Tx,
   ) {
     super();
