@@ -7,5 +7,6 @@ export function returnTo(wanted: string | undefined): string {
   if (wanted === undefined || wanted.length > longest || !/^\/(?![/\\])[\x21-\x7e]*$/.test(wanted) || wanted.includes('\\')) return fallback;
   const here = 'http://here.invalid';
   const url = URL.canParse(wanted, here) ? new URL(wanted, here) : null;
-  return url?.origin === here ? `${url.pathname}${url.search}${url.hash}` : fallback;
+  // What dots leave may begin with two slashes again.
+  return url?.origin === here && !url.pathname.startsWith('//') ? `${url.pathname}${url.search}${url.hash}` : fallback;
 }
