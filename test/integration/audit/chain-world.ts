@@ -5,6 +5,7 @@ import type { ChainHead } from '@domain/audit/verify.js';
 import { ok } from '@domain/result.js';
 import { RecordAuditHandler } from '@contexts/audit/commands/record-audit.command.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
+import { LongReads } from '@contexts/audit/long-reads.js';
 import { verifyChain, type Verification } from '@contexts/audit/queries/verify-chain.js';
 import { transact } from '@platform/database/transact.js';
 import { openTestDatabase, type TestDatabase } from '@test/support/database.js';
@@ -50,7 +51,13 @@ export async function openChainWorld(): Promise<ChainWorld> {
         all += row!.found;
       }
     },
-    verify: (tenant, chain, known) => verifyChain(database.api, tenant, { projectId: chain === 'project' ? tenant.projectId : null }, known ?? null),
+    verify: (tenant, chain, known) =>
+      verifyChain(
+        database.api,
+        new LongReads(),
+        { context: tenant, chain: { projectId: chain === 'project' ? tenant.projectId : null }, known: known ?? null },
+        new AbortController().signal,
+      ),
     async close() {
       await superuser.end();
       await database.close();

@@ -10,6 +10,7 @@ export const routeClasses = {
   message: { summary: 'Send messages', perMinute: 30_000 },
   stream: { summary: 'Open streams, and wait for events', perMinute: 12_000 },
   admin: { summary: 'Change people, credentials, projects and connections', perMinute: 6_000 },
+  audit: { summary: 'Verify and export whole audit logs', perMinute: 120 },
 } as const satisfies Readonly<Record<string, { readonly summary: string; readonly perMinute: number }>>;
 
 export type RouteClass = keyof typeof routeClasses;

@@ -3,9 +3,10 @@ import { ApiOkResponse, ApiOperation, ApiProduces, ApiTags } from '@nestjs/swagg
 import type { FastifyReply } from 'fastify';
 import { ApiProblems } from '@platform/http/problem.js';
 import { CurrentIdentity, Permit, type Identity } from '@platform/identity/identity.js';
+import { CountsAs } from '@platform/limits/route-class.js';
 import { AuditAnswers } from './audit-answers.js';
 import { AuditPage, AuditQuery, ExportAuditQuery, VerificationView, VerifyAuditQuery } from './audit.dto.js';
-import { exportAuditProblems } from './audit.problems.js';
+import { exportAuditProblems, verifyAuditProblems } from './audit.problems.js';
 import { exportDescription, exportExample, verifyDescription } from './audit-documentation.js';
 
 const chain = { projectId: null };
@@ -30,6 +31,7 @@ export class OrganizationAuditController {
 
   @Get('export')
   @Permit('audit.read')
+  @CountsAs('audit')
   @ApiOperation({ operationId: 'exportOrganizationAudit', summary: 'Export the audit log of the organization', description: exportDescription })
   @ApiProduces('application/x-ndjson')
   @ApiOkResponse({ description: 'One entry a line, then the head.', schema: { type: 'string', example: exportExample } })
@@ -40,10 +42,11 @@ export class OrganizationAuditController {
 
   @Get('verify')
   @Permit('audit.read')
+  @CountsAs('audit')
   @ApiOperation({ operationId: 'verifyOrganizationAudit', summary: 'Verify the audit log of the organization', description: verifyDescription })
   @ApiOkResponse({ type: VerificationView })
-  @ApiProblems()
-  verify(@CurrentIdentity() identity: Identity, @Query() query: VerifyAuditQuery): Promise<VerificationView> {
-    return this.answers.verify(identity, chain, query);
+  @ApiProblems(verifyAuditProblems)
+  verify(@CurrentIdentity() identity: Identity, @Query() query: VerifyAuditQuery, @Res({ passthrough: true }) reply: FastifyReply): Promise<VerificationView> {
+    return this.answers.verify(identity, chain, query, reply);
   }
 }

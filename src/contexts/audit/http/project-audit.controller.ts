@@ -5,11 +5,12 @@ import { fail, ok } from '@domain/result.js';
 import { ApiProblems, respond } from '@platform/http/problem.js';
 import { PublicId } from '@platform/http/public-id.js';
 import { CurrentIdentity, Permit, type Identity } from '@platform/identity/identity.js';
+import { CountsAs } from '@platform/limits/route-class.js';
 import type { Chain } from '../queries/entries.js';
 import { AuditAnswers } from './audit-answers.js';
 import { exportDescription, exportExample, verifyDescription } from './audit-documentation.js';
 import { AuditPage, AuditQuery, ExportAuditQuery, VerificationView, VerifyAuditQuery } from './audit.dto.js';
-import { exportAuditProblems, readProjectAuditProblems } from './audit.problems.js';
+import { exportAuditProblems, readProjectAuditProblems, verifyAuditProblems } from './audit.problems.js';
 
 /** The project that the path names, if the caller acts there. */
 const chainOf = ({ context }: Identity, projectId: string): Chain =>
@@ -34,6 +35,7 @@ export class ProjectAuditController {
 
   @Get('export')
   @Permit('audit.read')
+  @CountsAs('audit')
   @ApiOperation({ operationId: 'exportProjectAudit', summary: 'Export the audit log of a project', description: exportDescription })
   @ApiProduces('application/x-ndjson')
   @ApiOkResponse({ description: 'One entry a line, then the head.', schema: { type: 'string', example: exportExample } })
@@ -44,10 +46,16 @@ export class ProjectAuditController {
 
   @Get('verify')
   @Permit('audit.read')
+  @CountsAs('audit')
   @ApiOperation({ operationId: 'verifyProjectAudit', summary: 'Verify the audit log of a project', description: verifyDescription })
   @ApiOkResponse({ type: VerificationView })
-  @ApiProblems(readProjectAuditProblems)
-  async verify(@CurrentIdentity() identity: Identity, @ProjectId() projectId: string, @Query() query: VerifyAuditQuery): Promise<VerificationView> {
-    return this.answers.verify(identity, chainOf(identity, projectId), query);
+  @ApiProblems(readProjectAuditProblems, verifyAuditProblems)
+  async verify(
+    @CurrentIdentity() identity: Identity,
+    @ProjectId() projectId: string,
+    @Query() query: VerifyAuditQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<VerificationView> {
+    return this.answers.verify(identity, chainOf(identity, projectId), query, reply);
   }
 }
