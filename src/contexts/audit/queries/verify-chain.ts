@@ -7,7 +7,7 @@ import type { LongReads } from '../long-reads.js';
 import { countUnlinked, readChain, type Chain } from './entries.js';
 
 /** So few that nobody notices the time in which they are hashed. */
-const pageSize = 100;
+const pageSize = 250;
 
 /** `unlinked`: entries that are stored and have no place in the chain yet. */
 export type Verification = Pick<Walk, 'checked' | 'firstBroken'> & { readonly head: ChainHead; readonly unlinked: number };
