@@ -129,26 +129,6 @@ begin
   return query select h.length, h.hash;
 end $$`;
 
-/** Removes up to \`p_limit\` rows of a project's chain, the oldest first, and answers how many; none: nothing is left, its head neither. */
-const purge = `
-create function purge_audit(p_organization uuid, p_project uuid, p_limit int) returns int language plpgsql security definer set search_path = pg_catalog, public, pg_temp as $$
-declare removed int; more int;
-begin
-  perform set_config('app.audit_purge', p_project::text, true);
-  delete from audit_inbox i where i.number in (select y.number from audit_inbox y where y.organization_id = p_organization and y.chain_id = p_project order by y.number limit p_limit);
-  get diagnostics removed = row_count;
-  delete from audit_entry e where e.organization_id = p_organization and e.chain_id = p_project
-    and e.sequence in (select y.sequence from audit_entry y where y.organization_id = p_organization and y.chain_id = p_project order by y.sequence limit p_limit - removed);
-  get diagnostics more = row_count;
-  removed := removed + more;
-  if removed = 0 then
-    delete from audit_head a where a.organization_id = p_organization and a.chain_id = p_project;
-    get diagnostics removed = row_count;
-  end if;
-  perform set_config('app.audit_purge', '', true);
-  return removed;
-end $$`;
-
 /** Binds every role, the owner of the tables too: a linked entry stays as it is, until its project is purged. */
 const keep = `
 create function keep_audit() returns trigger language plpgsql set search_path = pg_catalog, public, pg_temp as $$
@@ -160,7 +140,7 @@ begin
 end $$`;
 
 const internal = ['audit_text(audit_inbox, bigint)', 'link_audit_chain(uuid, uuid, int)'];
-const forWorker = ['link_audit(int)', 'close_audit_chain(uuid, uuid)', 'purge_audit(uuid, uuid, int)'];
+const forWorker = ['link_audit(int)', 'close_audit_chain(uuid, uuid)'];
 
 export class Audit1764500000700 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
@@ -178,7 +158,7 @@ export class Audit1764500000700 implements MigrationInterface {
     await q.query(`grant select, insert, delete on audit_inbox, audit_entry to openbot_engine`);
     await q.query(`grant select, insert, update, delete on audit_head to openbot_engine`);
 
-    for (const sql of [text, linkChain, link, close, purge, keep]) await q.query(sql);
+    for (const sql of [text, linkChain, link, close, keep]) await q.query(sql);
     await q.query(`create trigger audit_entry_stays before update or delete on audit_entry for each row execute function keep_audit()`);
     await q.query(`create trigger audit_entry_is_not_emptied before truncate on audit_entry for each statement execute function keep_audit()`);
     for (const name of [...internal, ...forWorker]) await q.query(`alter function ${name} owner to openbot_engine`);
@@ -188,8 +168,7 @@ export class Audit1764500000700 implements MigrationInterface {
   }
 
   async down(q: QueryRunner): Promise<void> {
-    for (const name of ['purge_audit(uuid, uuid, int)', 'close_audit_chain(uuid, uuid)', 'link_audit(int)', 'link_audit_chain(uuid, uuid, int)'])
-      await q.query(`drop function ${name}`);
+    for (const name of ['close_audit_chain(uuid, uuid)', 'link_audit(int)', 'link_audit_chain(uuid, uuid, int)']) await q.query(`drop function ${name}`);
     await q.query(`drop function audit_text(audit_inbox, bigint)`);
     await q.query(`drop table audit_entry, audit_head, audit_inbox`);
     await q.query(`drop function keep_audit()`);

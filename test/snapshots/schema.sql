@@ -1494,6 +1494,9 @@ CREATE OR REPLACE FUNCTION public.close_audit_chain(p_organization uuid, p_proje
 AS $function$
 declare h audit_head;
 begin
+  if not exists (select from project_purge p where p.organization_id = p_organization and p.id = p_project and p.completed_at is null) then
+    raise exception 'this project is not being deleted' using errcode = 'insufficient_privilege';
+  end if;
   while link_audit_chain(p_organization, p_project, 1000) > 0 loop end loop;
   select * into h from audit_head a where a.organization_id = p_organization and a.chain_id = p_project;
   insert into audit_inbox (organization_id, id, action, outcome, actor_kind, service, target_kind, target_id, detail)

@@ -30,7 +30,7 @@ import { Accounts1764500000710 } from '@migrations/1764500000710-accounts.js';
 import { Invitations1764500000711 } from '@migrations/1764500000711-invitations.js';
 import { ProjectPurges1764500000730 } from '@migrations/1764500000730-project-purges.js';
 import { PurgedRows1764500000731 } from '@migrations/1764500000731-purged-rows.js';
-import { OneWayOfPurging1764500000732 } from '@migrations/1764500000732-one-way-of-purging.js';
+import { ClosedChains1764500000732 } from '@migrations/1764500000732-closed-chains.js';
 import { RateLimits1764500000740 } from '@migrations/1764500000740-rate-limits.js';
 import { WorkByCredential1764500000742 } from '@migrations/1764500000742-work-by-credential.js';
 import { IdentityProviders1764500000800 } from '@migrations/1764500000800-identity-providers.js';
@@ -68,7 +68,7 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   Invitations1764500000711,
   ProjectPurges1764500000730,
   PurgedRows1764500000731,
-  OneWayOfPurging1764500000732,
+  ClosedChains1764500000732,
   RateLimits1764500000740,
   WorkByCredential1764500000742,
   IdentityProviders1764500000800,

@@ -78,6 +78,11 @@ test('202: a deleted project is missing at once, and then gone with everything i
   // A key for no other project ends with it.
   expect((await owner.call('GET', '/v1/api-keys')).body.items).toEqual([]);
   expect(await rows('select 1 from credential where id = $1 and revoked_at is not null', fromPublicId('apiKey', key.id as string))).toHaveLength(1);
+  const told = await eventually(
+    () => rows(`select action, actor_kind, service from audit_entry where target_id = $1 order by sequence`, fromPublicId('apiKey', key.id as string)),
+    (entries) => entries.length >= 2,
+  );
+  expect(told.at(-1)).toEqual({ action: 'key.revoked', actor_kind: 'service', service: 'purge' });
 });
 
 test('202: a retry with the same key gets the same receipt, also when the project is gone; with another input it is refused', async () => {
