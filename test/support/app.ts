@@ -1,16 +1,19 @@
 import { NestFactory } from '@nestjs/core';
 import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import type { OrganizationRole } from '@domain/access/roles.js';
+import { AdmitMemberCommand } from '@contexts/organizations/public/admit-member.command.js';
 import { CreateOrganizationCommand } from '@contexts/organizations/public/create-organization.command.js';
 import { IssueTokenCommand } from '@contexts/sign-in/public/issue-token.command.js';
 import { Config } from '@platform/config/config.js';
 import { loadConfig, type Environment } from '@platform/config/env.js';
 import type { PreparedConfig } from '@platform/database/prepared-config.js';
+import { transact } from '@platform/database/transact.js';
 import { httpAdapter } from '@platform/http/adapter.js';
 import { configureHttp } from '@platform/http/configure.js';
-import { toPublicId } from '@platform/ids/typeid.js';
+import { fromPublicId, toPublicId } from '@platform/ids/typeid.js';
 import { AppModule } from '../../src/app.module.js';
 import type { TestDatabase } from './database.js';
 
@@ -29,8 +32,8 @@ export type TestApp = {
   as(token: string | null): Call;
   /** A new organization, and its owner. */
   createTenant(): Promise<Caller>;
-  /** Another member of the owner's organization. */
-  createMember(owner: Caller, role?: OrganizationRole): Promise<Caller>;
+  /** Another member of the owner's organization, as one who accepted an invitation without a password, with a token. */
+  createMember(owner: Caller, role?: OrganizationRole, email?: string): Promise<Caller>;
   close(): Promise<void>;
 };
 
@@ -77,10 +80,13 @@ function testApp(nest: NestFastifyApplication, url: string): TestApp {
     return { token, memberId: toPublicId('member', owner), organizationId: organization, call: as(token) };
   }
 
-  async function createMember(owner: Caller, role: OrganizationRole = 'member'): Promise<Caller> {
-    const { status, body } = await owner.call('POST', '/v1/organization/members', { name: 'Max', role });
-    if (status !== 201) throw new Error(`a member was not made: ${status}`);
-    return { token: body['token'] as string, memberId: body['id'] as string, organizationId: owner.organizationId, call: as(body['token'] as string) };
+  async function createMember({ memberId, organizationId }: Caller, role: OrganizationRole = 'member', email = `${uuidv7()}@example.com`): Promise<Caller> {
+    const context = { organizationId, projectId: null };
+    const admission = { name: 'Max', email, role, passwordSignIn: false, projects: [] };
+    const admitted = await transact(nest.get(DataSource), context, (tx) => commands.execute(new AdmitMemberCommand(fromPublicId('member', memberId)!, admission, '127.0.0.1', tx)));
+    if (!admitted.ok) throw new Error(`a member was not made: ${admitted.failure._tag}`);
+    const { token } = await commands.execute(new IssueTokenCommand(context, admitted.value, { name: 'Test', expiresInMs: null }));
+    return { token, memberId: toPublicId('member', admitted.value), organizationId, call: as(token) };
   }
 
   return { url, nest, commands, queries: nest.get(QueryBus), as, createTenant, createMember, close: () => nest.close() };

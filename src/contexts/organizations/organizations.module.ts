@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AdmitMemberHandler } from './commands/admit-member.command.js';
 import { ChangeMemberHandler } from './commands/change-member.command.js';
-import { CreateMemberHandler } from './commands/create-member.command.js';
 import { CreateOrganizationHandler } from './commands/create-organization.command.js';
 import { CreateProjectHandler } from './commands/create-project.command.js';
 import { CreateServiceAccountHandler } from './commands/create-service-account.command.js';
@@ -34,7 +33,6 @@ import { ProjectPurgeSaga } from './sagas/project-purge.saga.js';
     AdmitMemberHandler,
     AdmitVouchedHandler,
     ChangeMemberHandler,
-    CreateMemberHandler,
     CreateOrganizationHandler,
     CreateProjectHandler,
     CreateServiceAccountHandler,

@@ -10,7 +10,6 @@ const conversation = 'What people and bots say and do in a chat is content, and 
 
 export const auditedRoutes: Readonly<Record<string, AuditedRoute>> = {
   renameOrganization: { tells: ['organization.renamed'] },
-  createMember: { tells: ['member.created', 'token.created'] },
   changeMember: { tells: ['member.renamed', 'member.role_changed'] },
   removeMember: { tells: ['member.removed'] },
   createInvitation: { tells: ['invitation.created'] },

@@ -21,7 +21,6 @@ export const goodBodies: Readonly<Record<string, (tenant: Tenant) => Body>> = {
   createServiceAccount: () => ({ name: 'Deployments', role: 'member' }),
   createServiceAccountToken: ({ ids }) => ({ name: 'First', scopes: ['bots.read'], projects: [ids['projectId']], expiresInMs: 3_600_000 }),
   rotateServiceAccountToken: () => ({ overlapMs: 60_000 }),
-  createMember: () => ({ name: 'Ada', email: `${commandKey()}@example.com`, role: 'member' }),
   createInvitation: ({ ids }) => ({
     email: `${commandKey()}@example.com`,
     name: 'Ada',

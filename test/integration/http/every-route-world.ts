@@ -75,7 +75,7 @@ async function furnish(app: TestApp): Promise<Tenant> {
   const member = await app.createMember(owner);
   const browser = await signedIn(app, owner);
   const sessions = (await browser.ask('GET', '/v1/me/sessions')).body as { items?: { id: string }[] };
-  const second = await made('POST', '/v1/organization/members', { name: 'Second', email: 'second@example.com', role: 'owner' });
+  const second = await app.createMember(owner, 'owner', 'second@example.com');
   const invited = await made('POST', '/v1/organization/invitations', { email: 'invited@example.com', passwordSignIn: true });
   const open = await made('POST', '/v1/organization/invitations', { email: 'open@example.com' });
   const bot = await made('POST', '/v1/bots', { name: 'Planner', model: development });
@@ -106,7 +106,7 @@ async function furnish(app: TestApp): Promise<Tenant> {
     browser,
     password: goodPassword,
     invitation: invited['link']!.split('#token=')[1]!,
-    link: await setupLink(app, { ...owner, memberId: second['id']! }),
+    link: await setupLink(app, second),
     ids: {
       botId: bot['id']!,
       chatId: receipt['chat']!,

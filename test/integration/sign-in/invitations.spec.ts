@@ -127,7 +127,7 @@ describe('an invitation', () => {
 
   test('409: who became a member otherwise meanwhile is told so, and keeps what they are', async () => {
     const token = tokenOf(await invite(owner, { role: 'admin' }));
-    expect((await owner.call('POST', '/v1/organization/members', { name: 'Ada', email: 'ADA@example.com', role: 'viewer' })).status).toBe(201);
+    await app.createMember(owner, 'viewer', 'ADA@example.com');
     expect(await accept(token)).toMatchObject({ status: 409, body: { _tag: 'MemberConflict' } });
     expect(await invite(owner)).toMatchObject({ status: 409, body: { _tag: 'MemberConflict' } });
     expect((await outside.query(`select role from member where organization_id = $1 and lower(email) = $2`, [owner.organizationId, ada])).rows).toEqual([{ role: 'viewer' }]);

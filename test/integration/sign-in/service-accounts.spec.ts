@@ -53,12 +53,12 @@ test('its tokens never may more than who made them, also not those that it makes
   expect([await makesBots(token), await makesBots(own['token'])]).toEqual([401, 401]);
 });
 
-test('403: a program makes no keys, no members and no accounts, whatever its role', async () => {
+test('403: a program makes no keys, invites nobody and makes no accounts, whatever its role', async () => {
   const account = await created(owner, { role: 'admin' });
   const program = app.as((await tokenOf(owner, account))['token'] as string);
   for (const [path, body] of [
     ['/v1/api-keys', { name: 'K', scopes: ['me.read'] }],
-    ['/v1/organization/members', { name: 'M' }],
+    ['/v1/organization/invitations', { email: 'm@example.com' }],
     [accounts, { name: 'A' }],
   ] as const)
     expect((await program('POST', path, body)).status).toBe(403);

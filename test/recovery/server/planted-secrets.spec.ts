@@ -1,6 +1,6 @@
 import { Browser, type PageAnswer } from '@test/support/browser.js';
 import { eventually } from '@test/support/eventually.js';
-import { accepted, endedExecution, openServerWorld, request, scriptedModel, sendMessage, type ServerWorld } from './server-world.js';
+import { accepted, endedExecution, joined, openServerWorld, request, scriptedModel, sendMessage, type ServerWorld } from './server-world.js';
 
 jest.setTimeout(120_000);
 
@@ -36,7 +36,7 @@ test('a conversation and all ways in: no log, record, audit log, feed, list or r
   const password = plant('password', 'marzipan and giraffes');
 
   // In by a setup link, by an invitation, by a password; and not in.
-  const ada = (await accepted(owner, 'POST', '/v1/organization/members', { name: 'Ada', email: 'ada@example.com', role: 'owner' })) as { id: string; token: string };
+  const ada = await joined(owner, { name: 'Ada', email: 'ada@example.com', role: 'owner' });
   plant('first token', ada.token);
   const { link } = (await accepted(owner, 'PUT', `/v1/organization/members/${ada.id}/password-sign-in`, { allowed: true })) as { link: string };
   const setup = plant('setup link', tokenOf(link));

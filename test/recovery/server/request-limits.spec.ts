@@ -1,4 +1,4 @@
-import { accepted, openServerWorld, request, type ServerWorld } from './server-world.js';
+import { joined, openServerWorld, request, type ServerWorld } from './server-world.js';
 
 const perMinute = 240;
 let world: ServerWorld;
@@ -11,7 +11,7 @@ test('two servers let no more requests of a member through than the limit, and n
   const env = { OPENBOT_LIMIT_READ: String(perMinute) };
   const places = await Promise.all(['first', 'second'].map((node) => world.place({ node, env })));
   const servers = await Promise.all(places.map(async (place) => (await place.start()).local));
-  const { token } = (await accepted(servers[0]!, 'POST', '/v1/organization/members', { name: 'Max' })) as { token: string };
+  const { token } = await joined(servers[0]!, { email: 'max@example.com' });
 
   const began = performance.now();
   const statuses: number[] = [];

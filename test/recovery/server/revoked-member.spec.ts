@@ -1,7 +1,7 @@
 import { openSse } from '@test/integration/executions/sse-client.js';
 import { eventually } from '@test/support/eventually.js';
 import type { ServerPlace, ServerRun } from '@test/support/server-process.js';
-import { accepted, endedExecution, openServerWorld, request, scriptedModel, sendMessage, upTo, type Receipt, type ServerWorld } from './server-world.js';
+import { accepted, endedExecution, joined, openServerWorld, request, scriptedModel, sendMessage, upTo, type Receipt, type ServerWorld } from './server-world.js';
 
 /** One works, one is asked to change, and streams are open at all of them. */
 const nodes = ['first', 'second', 'third'];
@@ -29,9 +29,10 @@ afterAll(() => world.close());
 
 const at = (node: string, { token, botId }: Member) => ({ url: localOf(node).url, token, botId });
 
+let members = 0;
 async function newMember(): Promise<Member> {
   const owner = localOf('first');
-  const { id, token } = (await accepted(owner, 'POST', '/v1/organization/members', { name: 'Max' })) as { id: string; token: string };
+  const { id, token } = await joined(owner, { email: `max-${(members += 1)}@example.com` });
   const bot = (await accepted({ url: owner.url, token }, 'POST', '/v1/bots', { name: 'Planner', model: scriptedModel })) as { id: string };
   return { id, token, botId: bot.id, revision: 1 };
 }

@@ -1,6 +1,7 @@
 import { Pool } from 'pg';
 import { hasEnded, type ExecutionState } from '@domain/executions/state.js';
 import { fromPublicId } from '@platform/ids/typeid.js';
+import { Browser } from '@test/support/browser.js';
 import { openTestDatabase, type TestDatabase } from '@test/support/database.js';
 import { eventually } from '@test/support/eventually.js';
 import { ScriptedProvider } from '@test/support/scripted-provider.js';
@@ -74,6 +75,16 @@ export async function accepted(server: { readonly url: string; readonly token: s
   const answer = await request(server, method, path, body);
   if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
   return answer.body;
+}
+
+/** Somebody whom the caller let in: they accepted an invitation in a browser, and made a token there. */
+export async function joined(by: { readonly url: string; readonly token: string }, body: object): Promise<{ id: string; token: string }> {
+  const { link } = (await accepted(by, 'POST', '/v1/organization/invitations', body)) as { link: string };
+  const browser = new Browser(by.url);
+  const begun = await browser.ask('POST', '/auth/invitations/accept', { body: { token: link.split('#token=')[1] } });
+  const made = await browser.ask('POST', '/v1/me/tokens', { body: { name: 'First' } });
+  if (made.status !== 201) throw new Error(begun.text + made.text);
+  return { id: begun.body['member'] as string, token: made.body['token'] as string };
 }
 
 let keys = 0;

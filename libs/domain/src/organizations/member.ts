@@ -16,4 +16,4 @@ export type LastOwner = { readonly _tag: 'LastOwner' };
 export type OrganizationConflict = { readonly _tag: 'OrganizationConflict'; readonly revision: number };
 export type ServiceAccountNotFound = { readonly _tag: 'ServiceAccountNotFound' };
 export type OrganizationExists = { readonly _tag: 'OrganizationExists' };
-export type CreateMemberFailure = Forbidden | MemberConflict;
+export type AdmitMemberFailure = Forbidden | MemberConflict;

@@ -1,7 +1,7 @@
 import { CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
 import { v7 as uuidv7 } from 'uuid';
 import type { AuditEvent } from '@domain/audit/entry.js';
-import type { CreateMemberFailure } from '@domain/organizations/member.js';
+import type { AdmitMemberFailure } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { AdmitMemberCommand } from '../public/admit-member.command.js';
@@ -15,7 +15,7 @@ export class AdmitMemberHandler implements ICommandHandler<AdmitMemberCommand> {
   constructor(private readonly commands: CommandBus) {}
 
   /** Under the organization's lock: a change of what the inviter is comes before this, or after it, and the deletion of a project too. */
-  async execute({ inviterId, admission, address, tx }: AdmitMemberCommand): Promise<Result<string, CreateMemberFailure>> {
+  async execute({ inviterId, admission, address, tx }: AdmitMemberCommand): Promise<Result<string, AdmitMemberFailure>> {
     await lockOrganization(tx);
     const judged = await judgeAdmission(tx, inviterId, admission);
     if (!judged) return fail({ _tag: 'Forbidden' });

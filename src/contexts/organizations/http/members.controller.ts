@@ -1,6 +1,6 @@
-import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Patch, Query } from '@nestjs/common';
 import { CommandBus } from '@nestjs/cqrs';
-import { ApiCreatedResponse, ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
+import { ApiNoContentResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
 import { fail, ok } from '@domain/result.js';
 import { read } from '@platform/database/transact.js';
@@ -10,21 +10,10 @@ import { PublicId } from '@platform/http/public-id.js';
 import { CurrentIdentity, Permit, type Identity } from '@platform/identity/identity.js';
 import { fromPublicId, toPublicId } from '@platform/ids/typeid.js';
 import { ChangeMemberCommand } from '../commands/change-member.command.js';
-import { CreateMemberCommand } from '../commands/create-member.command.js';
 import { RemoveMemberCommand } from '../commands/remove-member.command.js';
 import { findMember, listMembers } from '../queries/members.js';
-import {
-  ChangeMemberBody,
-  CreatedMemberView,
-  CreateMemberBody,
-  ExpectedQuery,
-  MemberPage,
-  MembersQuery,
-  MemberView,
-  toCreatedMemberView,
-  toMemberView,
-} from './organizations.dto.js';
-import { changeMemberProblems, createMemberProblems, readMemberProblems } from './organizations.problems.js';
+import { ChangeMemberBody, ExpectedQuery, MemberPage, MembersQuery, MemberView, toMemberView } from './organizations.dto.js';
+import { changeMemberProblems, readMemberProblems } from './organizations.problems.js';
 
 @ApiTags('Organization')
 @Controller('v1/organization/members')
@@ -43,20 +32,6 @@ export class MembersController {
     const page = { after: query.after === undefined ? null : fromPublicId('member', query.after), limit: query.limit + 1 };
     const rows = await read(this.db, context, (tx) => listMembers(tx, page));
     return pageOf(rows, query.limit, toMemberView, ({ id }) => toPublicId('member', id));
-  }
-
-  @Post()
-  @Permit('members.create')
-  @ApiOperation({
-    operationId: 'createMember',
-    summary: 'Create a member and a first token',
-    description: 'Nobody makes a member who may do what they may not. The token is in no later answer.',
-  })
-  @ApiCreatedResponse({ type: CreatedMemberView })
-  @ApiProblems(createMemberProblems)
-  async createMember(@CurrentIdentity() identity: Identity, @Body() { name, email = null, role = 'member' }: CreateMemberBody): Promise<CreatedMemberView> {
-    const result = await this.commands.execute(new CreateMemberCommand(identity, { name, email, role }));
-    return toCreatedMemberView(respond(result, createMemberProblems));
   }
 
   @Get(':memberId')

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
-import { IsBoolean, IsEmail, IsIn, IsInt, IsOptional, Max, Min, ValidateIf } from 'class-validator';
+import { IsBoolean, IsIn, IsInt, IsOptional, Max, Min, ValidateIf } from 'class-validator';
 import { permissionCatalogue, permissionNames, type PermissionName } from '@domain/access/permissions.js';
 import { memberKinds, type MemberKind } from '@domain/access/credentials.js';
 import { organizationRoleNames, organizationRoles, projectRoleNames, projectRoles, type OrganizationRole, type ProjectRole } from '@domain/access/roles.js';
@@ -9,7 +9,6 @@ import { PageOf, PageQuery } from '@platform/http/paging.js';
 import { IsPublicId } from '@platform/http/public-id.js';
 import { WholeNumber } from '@platform/http/whole-number.js';
 import { toPublicId } from '@platform/ids/typeid.js';
-import type { CreatedMember } from '../commands/create-member.command.js';
 import type { Member } from '../public/member.queries.js';
 import type { OrganizationRow } from '../queries/organization.js';
 
@@ -52,28 +51,6 @@ export class MemberView {
 }
 export const toMemberView = ({ id, createdAt, ...member }: Member): MemberView => ({ id: toPublicId('member', id), ...member, createdAt: createdAt.getTime() });
 export class MemberPage extends PageOf(MemberView) {}
-
-export class CreatedMemberView extends MemberView {
-  @ApiProperty({ description: "The member's first token. It is shown this once: hand it over." }) token: string;
-}
-export const toCreatedMemberView = ({ member, token }: CreatedMember): CreatedMemberView => ({ ...toMemberView(member), token: token.token });
-
-export class CreateMemberBody {
-  @ApiProperty({ example: 'Ada', minLength: 1, maxLength: nameLimit })
-  @Characters(1, nameLimit)
-  name: string;
-
-  @ApiPropertyOptional({ type: String, nullable: true, format: 'email', maxLength: 254, example: 'ada@example.com', description: 'At most one member of the organization has it.' })
-  @IsOptional()
-  @IsEmail()
-  @Characters(3, 254)
-  email?: string | null;
-
-  @ApiPropertyOptional({ enum: organizationRoleNames, default: 'member' })
-  @ValidateIf((body: CreateMemberBody) => body.role !== undefined)
-  @IsIn(organizationRoleNames)
-  role?: OrganizationRole;
-}
 
 export class ChangeMemberBody extends Expected {
   @ApiPropertyOptional({ minLength: 1, maxLength: nameLimit })

@@ -1,4 +1,4 @@
-import type { CreateMemberFailure, Forbidden, MemberNotFound, OrganizationConflict, ServiceAccountNotFound } from '@domain/organizations/member.js';
+import type { Forbidden, MemberNotFound, OrganizationConflict, ServiceAccountNotFound } from '@domain/organizations/member.js';
 import type { ProjectNotFound, ProjectPurgeNotFound } from '@domain/organizations/project.js';
 import type { ExecutionKeyConflict } from '@domain/executions/failures.js';
 import type { ProblemTable } from '@platform/http/problem.js';
@@ -12,11 +12,6 @@ const revision = { revision: 2 };
 export const renameOrganizationProblems = {
   OrganizationConflict: { status: 409, message: 'The organization was changed since you read it.', example: revision },
 } satisfies ProblemTable<OrganizationConflict>;
-
-export const createMemberProblems = {
-  Forbidden: { status: 403, message: 'You may not create a member who may do what you may not.' },
-  MemberConflict: { status: 409, message: 'A member of the organization has this e-mail address.' },
-} satisfies ProblemTable<CreateMemberFailure>;
 
 export const readMemberProblems = {
   MemberNotFound: { status: 404, message: 'The organization has no member with this ID.' },

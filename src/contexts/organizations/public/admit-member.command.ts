@@ -1,6 +1,6 @@
 import { Command, Query } from '@nestjs/cqrs';
 import type { OrganizationRole, ProjectRole } from '@domain/access/roles.js';
-import type { CreateMemberFailure } from '@domain/organizations/member.js';
+import type { AdmitMemberFailure } from '@domain/organizations/member.js';
 import type { Result } from '@domain/result.js';
 import type { ReadTx, Tx } from '@engine/tx.js';
 
@@ -26,7 +26,7 @@ export class MayAdmitQuery extends Query<boolean> {
  * Makes a person a member whom `inviterId` let in, with their roles in projects, in the caller's transaction; answers the new member's id (a UUID).
  * `Forbidden`: whoever let them in may not any more. `address`: where the person comes from.
  */
-export class AdmitMemberCommand extends Command<Result<string, CreateMemberFailure>> {
+export class AdmitMemberCommand extends Command<Result<string, AdmitMemberFailure>> {
   constructor(
     readonly inviterId: string,
     readonly admission: Admission & { readonly name: string; readonly email: string },
