@@ -17,15 +17,18 @@ const peoplesOwn = ['keys.manage', 'members.create', 'members.manage', 'sessions
 /** A key is its only credential. */
 const nobodysKey = [...peoplesOwn, 'tokens.create', 'tokens.read', 'tokens.revoke'] as const satisfies readonly PermissionName[];
 
-/** What is the organization's and no project's: a credential for some projects changes none of it. */
+/** What is the organization's and no project's: a credential for some projects changes none of it, and reads nothing that tells of the others. */
 const beyondProjects = [
   'keys.manage',
+  'keys.read',
   'members.create',
   'members.manage',
   'models.manage',
+  'organization.audit',
   'organization.change',
   'projects.create',
   'sso.manage',
+  'sso.read',
 ] as const satisfies readonly PermissionName[];
 
 const denied: Readonly<Record<MemberKind, readonly PermissionName[]>> = { person: [], service_account: peoplesOwn, api_key: nobodysKey };

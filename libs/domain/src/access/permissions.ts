@@ -3,7 +3,7 @@
  * role and a scope are sets of them, and nothing else in the program decides what a credential may do.
  */
 export const permissionCatalogue = {
-  'audit.read': 'Read and verify the audit log',
+  'audit.read': 'Read and verify the audit log of a project',
   'bots.administer': 'Read and change every bot of a project, also without a grant',
   'bots.change': 'Change bots that one owns or was granted',
   'bots.create': 'Create bots',
@@ -26,6 +26,7 @@ export const permissionCatalogue = {
   'members.read': 'List the members',
   'models.manage': 'Connect model providers',
   'models.read': 'List models and connections',
+  'organization.audit': 'Read and verify the audit log of the organization',
   'organization.change': 'Rename the organization',
   'organization.read': 'Read the organization',
   'projects.create': 'Create projects',

@@ -25,7 +25,7 @@ export const organizationRoles = {
   },
   member: { summary: 'Works with bots', permissions: [...oneself, ...around, ...looking, ...working] },
   viewer: { summary: 'Sees what was shared, and changes nothing', permissions: [...oneself, ...around, ...looking] },
-  auditor: { summary: 'Sees who did what, and nobody’s content', permissions: [...oneself, ...around, 'audit.read', 'keys.read', 'sso.read'] },
+  auditor: { summary: 'Sees who did what, and nobody’s content', permissions: [...oneself, ...around, 'audit.read', 'keys.read', 'organization.audit', 'sso.read'] },
 } as const satisfies Readonly<Record<string, Role>>;
 
 /** What somebody is in one project besides: it only ever adds. */

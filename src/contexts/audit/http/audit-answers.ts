@@ -65,7 +65,7 @@ export class AuditAnswers {
     const from = await this.placeOf(identity, chain, afterSequence);
     whenOver(reply.raw, respond(this.reads.openExport(`${identity.context.organizationId}:${identity.memberId}`), exportAuditProblems));
     const lines = exportChain(identity.context.organizationId, chain.projectId, from, async (after) => {
-      if (!(await this.mayStillRead(identity))) throw new ForbiddenException();
+      if (!(await this.mayStillRead(identity, chain))) throw new ForbiddenException();
       return this.reads.page(() => read(this.db, identity.context, (tx) => readChain(tx, chain, after, exportPageSize)));
     });
     void reply.header('content-type', 'application/x-ndjson; charset=utf-8').header('cache-control', 'no-store');
@@ -87,8 +87,8 @@ export class AuditAnswers {
   }
 
   /** A long export is no way to go on reading with rights that were taken away. */
-  private async mayStillRead({ context, tokenId, memberId }: Identity): Promise<boolean> {
+  private async mayStillRead({ context, tokenId, memberId }: Identity, { projectId }: Chain): Promise<boolean> {
     const identity = await this.queries.execute(new LoadIdentityQuery(context, tokenId));
-    return identity?.memberId === memberId && identity.permissions.has('audit.read');
+    return identity?.memberId === memberId && identity.permissions.has(projectId === null ? 'organization.audit' : 'audit.read');
   }
 }

@@ -17,7 +17,7 @@ export class OrganizationAuditController {
   constructor(private readonly answers: AuditAnswers) {}
 
   @Get()
-  @Permit('audit.read')
+  @Permit('organization.audit')
   @ApiOperation({
     operationId: 'listOrganizationAudit',
     summary: 'List who did what in the organization, the newest first',
@@ -30,7 +30,7 @@ export class OrganizationAuditController {
   }
 
   @Get('export')
-  @Permit('audit.read')
+  @Permit('organization.audit')
   @CountsAs('audit')
   @ApiOperation({ operationId: 'exportOrganizationAudit', summary: 'Export the audit log of the organization', description: exportDescription })
   @ApiProduces('application/x-ndjson')
@@ -41,7 +41,7 @@ export class OrganizationAuditController {
   }
 
   @Get('verify')
-  @Permit('audit.read')
+  @Permit('organization.audit')
   @CountsAs('audit')
   @ApiOperation({ operationId: 'verifyOrganizationAudit', summary: 'Verify the audit log of the organization', description: verifyDescription })
   @ApiOkResponse({ type: VerificationView })
