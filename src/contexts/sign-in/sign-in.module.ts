@@ -21,7 +21,7 @@ import { SessionController } from './http/session.controller.js';
 import { SessionsController } from './http/sessions.controller.js';
 import { SettingsController } from './http/settings.controller.js';
 import { TokensController } from './http/tokens.controller.js';
-import { FindActiveProjectHandler } from './queries/find-active-project.handler.js';
+import { FindActiveProjectHandler, FindReachHandler } from './queries/find-active-project.handler.js';
 import { CameFromHandler } from './queries/came-from.handler.js';
 import { LoadIdentityHandler } from './queries/load-identity.handler.js';
 import { MadeCredentialsHandler } from './queries/made-credentials.handler.js';
@@ -37,6 +37,7 @@ import { TokenAuthenticator } from './token-authenticator.js';
     ChangeSettingsHandler,
     CreateCredentialHandler,
     FindActiveProjectHandler,
+    FindReachHandler,
     ForgetProjectHandler,
     EndMemberSessionsHandler,
     EndOwnSessionsHandler,

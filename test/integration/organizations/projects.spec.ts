@@ -111,3 +111,18 @@ test('404: another organization’s project is missing, for members of every kin
   ] as const)
     expect(await stranger.call(method, path, body)).toMatchObject({ status: 404, body: { _tag: 'ProjectNotFound' } });
 });
+
+test('a credential for some projects sees those, and nothing that tells of the others', async () => {
+  const owner = await app.createTenant();
+  const [, second, third] = await Promise.all(['Second', 'Third', 'Fourth'].map((name) => owner.call('POST', '/v1/projects', { name })));
+  const ids = [second!.body['id'], third!.body['id']];
+  const { body } = await owner.call('POST', '/v1/me/tokens', { name: 'Narrow', projects: ids });
+  const narrow = app.as(body['token'] as string);
+  const listed = (await narrow('GET', '/v1/projects')).body['items'] as { id: string }[];
+  expect(listed.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
+  const paged = await narrow('GET', `/v1/projects?limit=1&after=${listed[0]!.id}`);
+  expect(paged.body).toMatchObject({ items: [{ id: listed[1]!.id }], next: null });
+  for (const path of ['/v1/organization/audit', '/v1/organization/project-purges', '/v1/api-keys', '/v1/organization/identity-providers'])
+    expect({ path, status: (await narrow('GET', path)).status }).toEqual({ path, status: 403 });
+  expect((await narrow('GET', `/v1/projects/${listed[0]!.id}/audit`)).status).toBe(200);
+});

@@ -18,7 +18,7 @@ export class ProjectPurgesController {
   constructor(private readonly db: DataSource) {}
 
   @Get()
-  @Permit('audit.read')
+  @Permit('organization.audit')
   @ApiOperation({ operationId: 'listProjectPurges', summary: 'List the projects that were deleted, oldest first' })
   @ApiOkResponse({ type: ProjectPurgePage })
   @ApiProblems()
@@ -29,7 +29,7 @@ export class ProjectPurgesController {
   }
 
   @Get(':purgeId')
-  @Permit('audit.read')
+  @Permit('organization.audit')
   @ApiOperation({ operationId: 'readProjectPurge', summary: 'Read how far a deleted project is gone, and what was removed' })
   @ApiParam({ name: 'purgeId' })
   @ApiOkResponse({ type: ProjectPurgeView })

@@ -1,8 +1,9 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Query } from '@nestjs/common';
-import { CommandBus } from '@nestjs/cqrs';
+import { CommandBus, QueryBus } from '@nestjs/cqrs';
 import { ApiAcceptedResponse, ApiCreatedResponse, ApiHeader, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
 import { fail, ok } from '@domain/result.js';
+import { FindReachQuery } from '@contexts/sign-in/public/find-reach.query.js';
 import { read } from '@platform/database/transact.js';
 import { IdempotencyKey } from '@platform/http/idempotency-key.js';
 import { ApiProblems, respond } from '@platform/http/problem.js';
@@ -41,6 +42,7 @@ export class ProjectsController {
   constructor(
     private readonly db: DataSource,
     private readonly commands: CommandBus,
+    private readonly queries: QueryBus,
     private readonly sealer: Sealer,
   ) {}
 
@@ -57,12 +59,12 @@ export class ProjectsController {
 
   @Get()
   @Permit('projects.read')
-  @ApiOperation({ operationId: 'listProjects', summary: 'List the projects, the default first' })
+  @ApiOperation({ operationId: 'listProjects', summary: 'List the projects, the default first', description: 'A credential for some projects sees those.' })
   @ApiOkResponse({ type: dto.ProjectPage })
   @ApiProblems()
-  async listProjects(@CurrentIdentity() { context }: Identity, @Query() query: dto.ProjectsQuery): Promise<dto.ProjectPage> {
+  async listProjects(@CurrentIdentity() { context, tokenId }: Identity, @Query() query: dto.ProjectsQuery): Promise<dto.ProjectPage> {
     const page = { after: query.after === undefined ? null : fromPublicId('project', query.after), limit: query.limit + 1 };
-    const rows = await read(this.db, context, (tx) => listProjects(tx, page));
+    const rows = await read(this.db, context, async (tx) => listProjects(tx, page, await this.queries.execute(new FindReachQuery(tokenId, tx))));
     return pageOf(rows, query.limit, dto.toProjectView, ({ id }) => toPublicId('project', id));
   }
 

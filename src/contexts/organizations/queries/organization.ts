@@ -32,14 +32,15 @@ export async function findProject(tx: ReadTx, id: string): Promise<ProjectRow | 
   return row ?? null;
 }
 
-/** One page of projects, the default first; one that is being deleted is in no list. The cursor is an id: a Date would lose the microseconds and repeat rows. */
-export const listProjects = (tx: ReadTx, page: { readonly after: string | null; readonly limit: number }): Promise<ProjectRow[]> =>
+/** One page of projects, the default first, of `reach` where it is given; one that is being deleted is in no list. The cursor is an id: a Date would lose the microseconds and repeat rows. */
+export const listProjects = (tx: ReadTx, page: { readonly after: string | null; readonly limit: number }, reach: readonly string[] | null = null): Promise<ProjectRow[]> =>
   tx.query<ProjectRow[]>(
     `select id, name, revision, created_at from project
      where organization_id = tenant_organization() and deleting_at is null
        and ($1::uuid is null or (created_at, id) > (select p.created_at, p.id from project p where p.organization_id = tenant_organization() and p.id = $1))
+       and ($3::uuid[] is null or id = any ($3))
      order by created_at, id limit $2`,
-    [page.after, page.limit],
+    [page.after, page.limit, reach],
   );
 
 /** Those that are not being deleted. */
