@@ -11,6 +11,7 @@ import { InvitationsModule } from '@contexts/invitations/invitations.module.js';
 import { MaintenanceWorkerModule } from '@contexts/maintenance/maintenance.module.js';
 import { ModelsModule } from '@contexts/models/models.module.js';
 import { OrganizationsModule, OrganizationsWorkerModule } from '@contexts/organizations/organizations.module.js';
+import { ProvisioningModule } from '@contexts/provisioning/provisioning.module.js';
 import { SignInModule } from '@contexts/sign-in/sign-in.module.js';
 import { ConfigModule } from '@platform/config/config.module.js';
 import { DatabaseModule } from '@platform/database/database.module.js';
@@ -53,6 +54,7 @@ export class AppModule {
         AccountsModule,
         InvitationsModule,
         IdentityProvidersModule,
+        ProvisioningModule,
         ModelsModule,
         BotsModule,
         ExecutionsModule,

@@ -28,9 +28,10 @@ export function listRoutes(app: INestApplication): Route[] {
   );
 }
 
-const isPermission = (permission: unknown): boolean => typeof permission === 'string' && (permission === 'public' || /^[a-z-]+\.[a-z-]+$/.test(permission));
+const isPermission = (permission: unknown): boolean =>
+  typeof permission === 'string' && (permission === 'public' || permission === 'directory' || /^[a-z-]+\.[a-z-]+$/.test(permission));
 const isDocumented = ({ content }: Response): boolean => {
-  const json = content?.['application/json'];
+  const json = content?.['application/json'] ?? content?.['application/scim+json'];
   return Boolean(json?.schema) && (json?.example !== undefined || Object.keys(json?.examples ?? {}).length > 0);
 };
 

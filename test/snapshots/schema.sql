@@ -396,6 +396,71 @@ policy credential_tenant permissive for all to openbot_app
   with check (organization_id = tenant_organization())
 grant delete, insert, select, update to openbot_app;
 
+table directory_group owner openbot_owner row security forced
+  organization_id uuid not null comment NULL
+  id uuid not null comment NULL
+  provider_id uuid not null comment NULL
+  display_name text not null comment NULL
+  external_id text comment NULL
+  revision integer not null default 1 comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  updated_at timestamp with time zone not null default clock_timestamp() comment NULL
+constraint directory_group_external_id_is_short CHECK (char_length(external_id) <= 256)
+constraint directory_group_is_named_by_id PRIMARY KEY (organization_id, id)
+constraint directory_group_is_of_provider FOREIGN KEY (organization_id, provider_id) REFERENCES identity_provider(organization_id, id)
+constraint directory_group_name_is_short CHECK (char_length(display_name) >= 1 AND char_length(display_name) <= 256)
+INDEX directory_group_is_found_by_external_id ON public.directory_group USING btree (organization_id, provider_id, external_id)
+INDEX directory_group_is_found_by_name ON public.directory_group USING btree (organization_id, provider_id, lower(display_name))
+INDEX directory_group_is_listed_by_age ON public.directory_group USING btree (organization_id, provider_id, id)
+policy directory_group_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
+table directory_membership owner openbot_owner row security forced
+  organization_id uuid not null comment NULL
+  group_id uuid not null comment NULL
+  user_id uuid not null comment NULL
+constraint directory_membership_is_in_group FOREIGN KEY (organization_id, group_id) REFERENCES directory_group(organization_id, id) ON DELETE CASCADE
+constraint directory_membership_is_of_user FOREIGN KEY (organization_id, user_id) REFERENCES directory_user(organization_id, id) ON DELETE CASCADE
+constraint directory_membership_is_one_each PRIMARY KEY (organization_id, group_id, user_id)
+INDEX directory_membership_is_found_by_user ON public.directory_membership USING btree (organization_id, user_id)
+policy directory_membership_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
+table directory_user owner openbot_owner row security forced
+  organization_id uuid not null comment NULL
+  id uuid not null comment NULL
+  provider_id uuid not null comment NULL
+  member_id uuid not null comment NULL
+  user_name text not null comment NULL
+  external_id text comment NULL
+  display_name text comment NULL
+  emails text[] not null comment NULL
+  active boolean not null comment NULL
+  in_groups boolean not null comment NULL
+  resource jsonb not null comment NULL
+  revision integer not null default 1 comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  updated_at timestamp with time zone not null default clock_timestamp() comment NULL
+constraint directory_user_display_name_is_short CHECK (char_length(display_name) <= 256)
+constraint directory_user_external_id_is_short CHECK (char_length(external_id) <= 256)
+constraint directory_user_is_a_member FOREIGN KEY (organization_id, member_id) REFERENCES member(organization_id, id)
+constraint directory_user_is_named_by_id PRIMARY KEY (organization_id, id)
+constraint directory_user_is_of_provider FOREIGN KEY (organization_id, provider_id) REFERENCES identity_provider(organization_id, id)
+constraint directory_user_is_one_of_a_member UNIQUE (organization_id, member_id)
+constraint directory_user_name_is_short CHECK (char_length(user_name) >= 1 AND char_length(user_name) <= 256)
+INDEX directory_user_is_found_by_address ON public.directory_user USING gin (emails)
+INDEX directory_user_is_found_by_external_id ON public.directory_user USING btree (organization_id, provider_id, external_id)
+INDEX directory_user_is_listed_by_age ON public.directory_user USING btree (organization_id, provider_id, id)
+UNIQUE INDEX directory_user_name_is_taken_once ON public.directory_user USING btree (organization_id, provider_id, lower(user_name))
+policy directory_user_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
+
 table error_record owner openbot_owner row security forced
   id uuid not null comment NULL
   organization_id uuid comment NULL
@@ -767,10 +832,13 @@ table member owner openbot_owner row security forced
   removed_at timestamp with time zone comment NULL
   revision integer not null default 1 comment NULL
   created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  stopped_at timestamp with time zone comment NULL
+  stopped_by uuid comment NULL
 constraint member_belongs_to_organization FOREIGN KEY (organization_id) REFERENCES organization(id)
 constraint member_email_is_short CHECK (char_length(email) >= 3 AND char_length(email) <= 254)
 constraint member_has_a_role_or_is_a_mirror CHECK ((role IS NULL) = (kind = 'api_key'::text))
 constraint member_is_named_by_id PRIMARY KEY (organization_id, id)
+constraint member_is_stopped_by_provider FOREIGN KEY (organization_id, stopped_by) REFERENCES identity_provider(organization_id, id)
 constraint member_kind_is_known CHECK (kind = ANY (ARRAY['person'::text, 'service_account'::text, 'api_key'::text]))
 constraint member_mirror_is_in_project FOREIGN KEY (organization_id, key_project_id) REFERENCES project(organization_id, id)
 constraint member_mirrors_a_key FOREIGN KEY (organization_id, key_id) REFERENCES credential(organization_id, id)
@@ -782,9 +850,11 @@ END)
 constraint member_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
 constraint member_only_people_have_email CHECK (email IS NULL OR kind = 'person'::text)
 constraint member_role_is_known CHECK (role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text, 'viewer'::text, 'auditor'::text]))
+constraint member_stop_is_somebodys CHECK (num_nulls(stopped_at, stopped_by) = ANY (ARRAY[0, 2]))
 UNIQUE INDEX member_email_is_taken_once ON public.member USING btree (organization_id, lower(email)) WHERE ((email IS NOT NULL) AND (removed_at IS NULL))
 INDEX member_mirror_is_found_by_project ON public.member USING btree (organization_id, key_project_id) WHERE (key_project_id IS NOT NULL)
 UNIQUE INDEX member_mirror_is_one_each ON public.member USING btree (organization_id, key_id, key_project_id) WHERE (key_id IS NOT NULL)
+INDEX member_stop_is_found_by_provider ON public.member USING btree (organization_id, stopped_by) WHERE (stopped_by IS NOT NULL)
 policy member_tenant permissive for all to openbot_app
   using (organization_id = tenant_organization())
   with check (organization_id = tenant_organization())
@@ -1130,6 +1200,29 @@ table schema_migration owner openbot_owner
   timestamp bigint not null comment NULL
   name character varying not null comment NULL
 constraint PK_0edff5015b71cc0389ae0f4b9a1 PRIMARY KEY (id);
+
+table scim_token owner openbot_owner row security forced
+  organization_id uuid not null comment NULL
+  id uuid not null comment NULL
+  provider_id uuid not null comment NULL
+  name text not null comment NULL
+  prefix text not null comment NULL
+  hash bytea not null comment NULL
+  created_by uuid not null comment NULL
+  created_at timestamp with time zone not null default clock_timestamp() comment NULL
+  expires_at timestamp with time zone comment NULL
+  last_used_at timestamp with time zone comment NULL
+constraint scim_token_has_its_maker FOREIGN KEY (organization_id, created_by) REFERENCES member(organization_id, id)
+constraint scim_token_hash_is_sha256 CHECK (octet_length(hash) = 32)
+constraint scim_token_is_named_by_id PRIMARY KEY (organization_id, id)
+constraint scim_token_is_of_provider FOREIGN KEY (organization_id, provider_id) REFERENCES identity_provider(organization_id, id)
+constraint scim_token_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
+INDEX scim_token_is_found_by_prefix ON public.scim_token USING btree (organization_id, prefix)
+INDEX scim_token_is_listed_by_provider ON public.scim_token USING btree (organization_id, provider_id, id)
+policy scim_token_tenant permissive for all to openbot_app
+  using (organization_id = tenant_organization())
+  with check (organization_id = tenant_organization())
+grant delete, insert, select, update to openbot_app;
 
 table sealed_record owner openbot_owner row security forced
   id uuid not null comment NULL

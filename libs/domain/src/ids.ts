@@ -38,5 +38,8 @@ export const idPrefixes = {
   identityProvider: 'idp',
   domain: 'dom',
   linkedIdentity: 'lid',
+  scimToken: 'scim',
+  directoryUser: 'duser',
+  directoryGroup: 'dgroup',
 } as const;
 export type IdKind = keyof typeof idPrefixes;

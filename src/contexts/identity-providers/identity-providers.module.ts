@@ -17,6 +17,7 @@ import { ProvidersController } from './http/providers.controller.js';
 import { SignInController } from './http/sign-in.controller.js';
 import { OidcProtocol } from './protocols/oidc.js';
 import { ProviderAsker } from './provider-asker.js';
+import { FindProviderHandler, SignsInElsewhereHandler, SpeaksForHandler } from './queries/find-provider.handlers.js';
 import { ProviderLogoutHandler } from './queries/provider-logout.handler.js';
 
 @Module({
@@ -29,11 +30,14 @@ import { ProviderLogoutHandler } from './queries/provider-logout.handler.js';
     CreateProviderHandler,
     DeleteProviderHandler,
     DomainRecords,
+    FindProviderHandler,
     FinishSignInHandler,
     LogOutHandler,
     OidcProtocol,
     ProviderLogoutHandler,
     ReleaseDomainHandler,
+    SignsInElsewhereHandler,
+    SpeaksForHandler,
     VerifyDomainHandler,
     VouchForDomainHandler,
   ],

@@ -11,6 +11,7 @@ import { RemoveMemberHandler } from './commands/remove-member.command.js';
 import { RenameOrganizationHandler } from './commands/rename-organization.command.js';
 import { RenameProjectHandler } from './commands/rename-project.command.js';
 import { SetProjectMembersHandler } from './commands/set-project-members.command.js';
+import { SetDirectoryStopHandler } from './commands/set-directory-stop.js';
 import { StopWorkHandler } from './commands/stop-work.command.js';
 import { AdmitVouchedHandler, LockMembersHandler, SetVouchedRoleHandler } from './commands/vouched-members.js';
 import { MembersController } from './http/members.controller.js';
@@ -20,7 +21,7 @@ import { ProjectsController } from './http/projects.controller.js';
 import { ServiceAccountsController } from './http/service-accounts.controller.js';
 import { FindOrganizationHandler } from './queries/find-organization.handler.js';
 import { MayAdmitHandler } from './queries/may-admit.handler.js';
-import { FindMemberHandler, FindMembersHandler, FindPersonByEmailHandler, FindServiceAccountHandler } from './queries/member.handlers.js';
+import { FindMemberHandler, FindMembersHandler, FindPersonByEmailHandler, FindServiceAccountHandler, WasRemovedHandler } from './queries/member.handlers.js';
 import { DropProjectHandler } from './sagas/phases/drop-project.js';
 import { PurgeRowsHandler } from './sagas/phases/purge-rows.js';
 import { RemoveObjectsHandler } from './sagas/phases/remove-objects.js';
@@ -49,9 +50,11 @@ import { ProjectPurgeSaga } from './sagas/project-purge.saga.js';
     RemoveMemberHandler,
     RenameOrganizationHandler,
     RenameProjectHandler,
+    SetDirectoryStopHandler,
     SetProjectMembersHandler,
     SetVouchedRoleHandler,
     StopWorkHandler,
+    WasRemovedHandler,
   ],
 })
 export class OrganizationsModule {}

@@ -28,7 +28,7 @@ test('an empty environment is development with everything embedded', () => {
 });
 
 test('limits are generous, and 0 turns one off', () => {
-  expect(load({}).limits).toEqual({ read: 60_000, write: 30_000, message: 30_000, stream: 12_000, admin: 6_000, audit: 120, unauthenticated: 600 });
+  expect(load({}).limits).toEqual({ read: 60_000, write: 30_000, message: 30_000, stream: 12_000, admin: 6_000, audit: 120, provisioning: 6_000, unauthenticated: 600 });
   expect(load({ OPENBOT_LIMIT_READ: '0', OPENBOT_LIMIT_ADMIN: '7' }).limits).toMatchObject({ read: 0, write: 30_000, admin: 7 });
 });
 

@@ -34,6 +34,7 @@ import { ClosedChains1764500000732 } from '@migrations/1764500000732-closed-chai
 import { RateLimits1764500000740 } from '@migrations/1764500000740-rate-limits.js';
 import { WorkByCredential1764500000742 } from '@migrations/1764500000742-work-by-credential.js';
 import { IdentityProviders1764500000800 } from '@migrations/1764500000800-identity-providers.js';
+import { Provisioning1764500000810 } from '@migrations/1764500000810-provisioning.js';
 
 /** Every migration, in the order of its timestamp. A list and not a folder, so that a build holds what it was tested with. */
 export const migrations: readonly (new () => MigrationInterface)[] = [
@@ -72,4 +73,5 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   RateLimits1764500000740,
   WorkByCredential1764500000742,
   IdentityProviders1764500000800,
+  Provisioning1764500000810,
 ];

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Config } from '@platform/config/config.js';
 import { ErrorRecords } from '@platform/observability/error-records.js';
 import { bodyLimitBytes } from './adapter.js';
-import { acceptsForm, parseForm } from './form-body.js';
+import { acceptsForm, acceptsScim, parseForm } from './form-body.js';
 import { InputPipe } from './input.pipe.js';
 import { invalidInput } from './invalid-input.js';
 import { KnownRoutes } from './known-routes.js';
@@ -13,6 +13,7 @@ import { observeHttp } from './observe-http.js';
 import { serveDocumentation } from './openapi.js';
 import { ProblemFilter } from './problem.filter.js';
 import { endStreamsOnClose } from './sse.js';
+import { scimType } from './scim-error.js';
 import { parseStrictJson } from './strict-json.js';
 import { bodyOf, transportProblems } from './transport-problems.js';
 
@@ -43,7 +44,7 @@ export function configureHttp(app: NestFastifyApplication, config: Pick<Config, 
   });
   server.addHook('onRequest', (request, reply, done) => {
     // What is somebody's is kept by nobody on the way, nor by the browser after they signed out.
-    if (/^\/(v1|auth)\//.test(request.url)) void reply.header('cache-control', 'no-store');
+    if (/^\/(v1|auth|scim)\//.test(request.url)) void reply.header('cache-control', 'no-store');
     done();
   });
   app.useGlobalPipes(new InputPipe());
@@ -53,13 +54,16 @@ export function configureHttp(app: NestFastifyApplication, config: Pick<Config, 
 
 /** A body is strict JSON or 415, but where a route takes forms: Nest's own form parser and Fastify's text parser would hand unchecked text on. */
 function acceptJson(app: NestFastifyApplication, server: FastifyInstance): void {
-  app.useBodyParser('application/json', { bodyLimit: bodyLimitBytes }, (_request, body, done) => {
-    try {
-      done(null, parseStrictJson(body as Buffer));
-    } catch (error) {
-      done(error as Error);
-    }
-  });
+  for (const type of ['application/json', scimType]) {
+    app.useBodyParser(type, { bodyLimit: bodyLimitBytes }, (request, body, done) => {
+      if (type === scimType && !acceptsScim(request)) return done(new HttpException(bodyOf('UnsupportedMediaType'), transportProblems.UnsupportedMediaType.status));
+      try {
+        done(null, parseStrictJson(body as Buffer));
+      } catch (error) {
+        done(error as Error);
+      }
+    });
+  }
   app.useBodyParser('application/x-www-form-urlencoded', { bodyLimit: bodyLimitBytes }, (request, body, done) => {
     const { status } = transportProblems.UnsupportedMediaType;
     if (!acceptsForm(request)) return done(new HttpException(bodyOf('UnsupportedMediaType'), status));

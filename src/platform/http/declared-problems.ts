@@ -94,6 +94,8 @@ function declare(operation: Operation, { status, schema, example, headers }: Dec
 
 /** Every operation says all that it may answer, without its controller repeating it. */
 export function declareCommonProblems(method: string, operation: Operation, permission: Permission | undefined, routeClass: RouteClass | null): void {
+  // What a protocol of others answers is in its own form, and declared where it is spoken.
+  if (permission === 'directory') return;
   const isPublic = permission === undefined || permission === 'public';
   for (const declared of always) declare(operation, declared);
   if (!isPublic) {

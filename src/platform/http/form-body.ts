@@ -8,6 +8,11 @@ export const AcceptForm = (): MethodDecorator => applyDecorators(RouteConfig({ a
 
 export const acceptsForm = ({ routeOptions }: Pick<FastifyRequest, 'routeOptions'>): boolean => (routeOptions.config as { acceptsForm?: boolean }).acceptsForm === true;
 
+/** The media type of RFC 7644 beside plain JSON, which it is. */
+export const AcceptScim = (): MethodDecorator => applyDecorators(RouteConfig({ acceptsScim: true }), ApiConsumes('application/scim+json'));
+
+export const acceptsScim = ({ routeOptions }: Pick<FastifyRequest, 'routeOptions'>): boolean => (routeOptions.config as { acceptsScim?: boolean }).acceptsScim === true;
+
 /** `null`: a field is there twice, so that two readers could take different ones. */
 export function parseForm(body: string): Readonly<Record<string, string>> | null {
   const fields = [...new URLSearchParams(body)];

@@ -32,6 +32,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .setVersion('1')
     .addServer('/', 'This server')
     .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'opaque', description: 'A user token or an API key.' }, 'token')
+    .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'opaque', description: 'The token of a directory: good for SCIM alone.' }, 'directory')
     .addCookieAuth(sessionCookie, { type: 'apiKey', description: `A session. Requests that change something send \`${csrfHeader}\` too.` }, 'session')
     .build();
   const document = SwaggerModule.createDocument(app, config, { autoTagControllers: false });
@@ -40,10 +41,9 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
   const routes = routesOf(app);
   for (const [method, operation] of operationsOf(document)) {
     const { permission, routeClass = null } = routes.get(operation.operationId ?? '') ?? {};
-    const isPublic = permission === 'public';
     operation['x-permission'] = permission ?? null;
     if (routeClass) operation['x-rate-limit-class'] = routeClass;
-    operation.security = isPublic ? [] : [{ token: [] }, { session: [] }];
+    operation.security = permission === 'public' ? [] : permission === 'directory' ? [{ directory: [] }] : [{ token: [] }, { session: [] }];
     declareCommonProblems(method, operation, permission, routeClass);
   }
   const tags = new Set(operationsOf(document).flatMap(([, { tags: names = [] }]) => names));
@@ -59,6 +59,11 @@ const handlersOf = (controller: unknown): object[] => {
   return methods.map((name) => prototype[name]).filter((value): value is () => unknown => typeof value === 'function');
 };
 
+function classOf(permission: Permission, method: string, named: RouteClass | undefined): RouteClass | null {
+  if (permission === 'public') return null;
+  return permission === 'directory' ? 'provisioning' : (named ?? routeClassOf(method, permission));
+}
+
 type Declared = { readonly permission: Permission; readonly routeClass: RouteClass | null };
 
 /** What the decorators of a route say, by operation id. Read here so that they need not know of the document. */
@@ -72,7 +77,7 @@ function routesOf(app: INestApplication): Map<string, Declared> {
       if (!permission || !operation?.operationId) return [];
       const named = Reflect.getMetadata(routeClassMetadata, handler) as RouteClass | undefined;
       const method = RequestMethod[Reflect.getMetadata(METHOD_METADATA, handler) as RequestMethod];
-      return [[operation.operationId, { permission, routeClass: permission === 'public' ? null : (named ?? routeClassOf(method, permission)) }]];
+      return [[operation.operationId, { permission, routeClass: classOf(permission, method, named) }]];
     });
   return new Map(found);
 }

@@ -6,6 +6,7 @@ import type { Identity } from '@platform/identity/identity.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 import type { ErrorRecords } from '@platform/observability/error-records.js';
 import type { KnownRoutes } from './known-routes.js';
+import { scimErrorOf, scimType, speaksScim } from './scim-error.js';
 import { bodyOf, transportProblem } from './transport-problems.js';
 
 export const errorIdHeader = 'openbot-error-id';
@@ -81,7 +82,12 @@ export class ProblemFilter implements ExceptionFilter {
     if (category === 'storage_unavailable') void reply.header('retry-after', String(retryAfterSeconds));
     if (retryAfterMs !== undefined) void reply.header('retry-after', String(Math.ceil(retryAfterMs / 1_000)));
     if (status === 401) void reply.header('www-authenticate', 'Bearer');
-    void reply.code(status).type('application/json; charset=utf-8').send(body);
+    if (speaksScim(reply.request.url))
+      void reply
+        .code(status)
+        .type(`${scimType}; charset=utf-8`)
+        .send(JSON.stringify(scimErrorOf(status, body)));
+    else void reply.code(status).type('application/json; charset=utf-8').send(body);
   }
 }
 

@@ -10,6 +10,7 @@ import { fromPublicId } from '@platform/ids/typeid.js';
 import { RequestLimiter } from '@platform/limits/request-limiter.js';
 import { routeClassMetadata } from '@platform/limits/route-class.js';
 import { Authenticator } from './authenticator.js';
+import { DirectoryAuthenticator, type Directory } from './directory.js';
 import { isSafe, refuseForgery, refuseOtherOrigins } from './forgery.js';
 import { permissionMetadata, type Identity, type Permission } from './identity.js';
 import { ownOrigins } from './public-url.js';
@@ -30,6 +31,7 @@ export class AuthenticationGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly authenticator: Authenticator,
+    private readonly directories: DirectoryAuthenticator,
     private readonly limiter: RequestLimiter,
     private readonly config: Config,
   ) {}
@@ -37,13 +39,17 @@ export class AuthenticationGuard implements CanActivate {
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const permission = this.reflector.getAllAndOverride<Permission | undefined>(permissionMetadata, [context.getHandler(), context.getClass()]);
     if (permission === undefined) throw new Error(`${context.getClass().name}.${context.getHandler().name} names no permission`);
-    const request = context.switchToHttp().getRequest<FastifyRequest & { identity?: Identity }>();
+    const request = context.switchToHttp().getRequest<FastifyRequest & { identity?: Identity; directory?: Directory }>();
     // Nobody is signed in by a page of somebody else's either.
     if (permission === 'public') {
       if (!isSafe(request.method)) refuseOtherOrigins(request, ownOrigins(this.config, request));
       return true;
     }
     const reply = context.switchToHttp().getResponse<FastifyReply>();
+    if (permission === 'directory') {
+      request.directory = await this.identifyDirectory(request, reply);
+      return true;
+    }
     const identity = await this.identify(request, reply);
     request.identity = { ...identity, address: request.ip };
     const routeClass = this.reflector.get<RouteClass | undefined>(routeClassMetadata, context.getHandler()) ?? routeClassOf(request.method, permission);
@@ -51,6 +57,16 @@ export class AuthenticationGuard implements CanActivate {
     // A permission that is in no catalogue is nobody's.
     if (!isPermissionName(permission) || !identity.permissions.has(permission)) await refuse(request, permission);
     return true;
+  }
+
+  private async identifyDirectory(request: FastifyRequest, reply: FastifyReply): Promise<Directory> {
+    const directory = await this.directories.authenticate(bearer.exec(request.headers.authorization ?? '')?.[1] ?? '');
+    if (!directory) {
+      await this.limiter.refused(request, reply);
+      throw unauthenticated();
+    }
+    await this.limiter.admit(reply, 'provisioning', { organizationId: directory.context.organizationId, memberId: directory.providerId });
+    return directory;
   }
 
   /** By the token of a program, or the session that a browser sends by itself: which of two was meant is nobody's guess. */

@@ -1,14 +1,14 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** What a text begins with says what it is to whoever finds it: a user token, an API key, a session, an invitation, a link that sets a password, or a way to an identity provider and back. */
-export type TokenStart = 'obt_' | 'obk_' | 'obs_' | 'obi_' | 'obl_' | 'oba_';
+/** What a text begins with says what it is to whoever finds it: a user token, an API key, a session, an invitation, a link that sets a password, a way to an identity provider and back, or the token of a directory. */
+export type TokenStart = 'obt_' | 'obk_' | 'obs_' | 'obi_' | 'obl_' | 'oba_' | 'obd_';
 const startLength = 4;
 const organizationBytes = 16;
 const secretBytes = 24;
 const checkAt = organizationBytes + secretBytes;
 const totalBytes = checkAt + 4;
-const form = /^ob[tksila]_[A-Za-z0-9_-]{59}$/;
+const form = /^ob[tksilad]_[A-Za-z0-9_-]{59}$/;
 
 /** Characters that a list may show and a lookup may use: the organization and 28 bits of the secret, which leave 164 to guess. */
 const prefixLength = startLength + 26;

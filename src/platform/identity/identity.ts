@@ -31,6 +31,6 @@ export const authorKey = (identity: Pick<Identity, 'memberId' | 'tokenId'>): str
 export const CurrentIdentity = createParamDecorator((_: unknown, context: ExecutionContext): Identity => context.switchToHttp().getRequest<{ identity: Identity }>().identity);
 
 export const permissionMetadata = 'openbot:permission';
-/** The permission that a route needs; `public` needs no credential. Every route names one: an architecture test checks it, and OpenAPI shows it. */
-export type Permission = 'public' | PermissionName;
+/** The permission that a route needs; `public` needs no credential, and `directory` the token of a directory, which is good for nothing else. Every route names one: an architecture test checks it, and OpenAPI shows it. */
+export type Permission = 'public' | 'directory' | PermissionName;
 export const Permit = (permission: Permission): MethodDecorator => SetMetadata(permissionMetadata, permission);

@@ -37,6 +37,8 @@ export const auditedRoutes: Readonly<Record<string, AuditedRoute>> = {
   createIdentityProvider: { tells: ['identity_provider.created'] },
   changeIdentityProvider: { tells: ['identity_provider.changed'] },
   deleteIdentityProvider: { tells: ['identity_provider.deleted', 'domain.released'] },
+  createScimToken: { tells: ['scim_token.created'] },
+  deleteScimToken: { tells: ['scim_token.deleted'] },
   claimDomain: { tells: ['domain.claimed'] },
   verifyDomain: { tells: ['domain.verified'], shownBy: 'test/integration/identity-providers/domains.spec.ts' },
   releaseDomain: { tells: ['domain.released'] },

@@ -21,7 +21,7 @@ test('every operation has an id of its own, one tag, a summary and a permission'
       ...(/^[a-z][A-Za-z]+$/.test(operationId) ? [] : ['has no id']),
       ...(summary && summary.length > 5 ? [] : ['has no summary']),
       ...(tags?.length === 1 ? [] : ['has not one tag']),
-      ...(/^(public|[a-z-]+\.[a-z-]+)$/.test(operation['x-permission'] ?? '') ? [] : ['has no permission']),
+      ...(/^(public|directory|[a-z-]+\.[a-z-]+)$/.test(operation['x-permission'] ?? '') ? [] : ['has no permission']),
     ]),
   ).toEqual([]);
 });
@@ -57,8 +57,16 @@ test('every operation that is not public names a scheme that is there, and says 
   ).toEqual([]);
 });
 
+/** What answers a directory is in the form of SCIM. */
+const scimOf = (content: Operation['responses'][string]['content']) => content?.['application/scim+json'];
+
 test('every problem has an example, and every example is what its schema says', () => {
   // A route may refuse for reasons of its own too, under the same tag.
+  const ofScim = ({ schema, examples = {} }: NonNullable<ReturnType<typeof scimOf>>, status: string): string[] =>
+    Object.values(examples).flatMap(({ value }) => [
+      ...((value as { status?: string }).status === status ? [] : [`${status}: shows another`]),
+      ...mismatches(document, schema, value, status),
+    ]);
   const ofMedia = (schema: Schema, status: string, examples: Readonly<Record<string, { readonly value: { readonly _tag?: string } }>>): string[] =>
     Object.entries(examples).flatMap(([tag, { value }]) => [
       ...(value._tag === tag || (tag === 'PermissionMissing' && value._tag === 'Forbidden') ? [] : [`${status}: ${tag} shows ${value._tag}`]),
@@ -69,6 +77,8 @@ test('every problem has an example, and every example is what its schema says', 
       Object.entries(responses).flatMap(([status, { content }]) => {
         const json = content?.['application/json'];
         if (Number(status) < 400) return [];
+        const scim = scimOf(content);
+        if (scim) return ofScim(scim, status);
         const examples = json?.examples ?? {};
         return json && Object.keys(examples).length > 0 ? ofMedia(json.schema, status, examples) : [`${status} has no example`];
       }),

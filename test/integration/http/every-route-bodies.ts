@@ -78,6 +78,7 @@ export const goodBodies: Readonly<Record<string, (tenant: Tenant) => Body>> = {
     groupRoles: [{ group: 'it', role: 'member' }],
     enabled: false,
   }),
+  createScimToken: () => ({ name: 'Directory', expiresInMs: 60_000 }),
   claimDomain: ({ ids }) => ({ domain: `${commandKey()}.example`, identityProvider: ids['providerId'] }),
   listSignInOptions: ({ owner }) => ({ email: 'ada@example.com', organization: toPublicId('organization', owner.organizationId) }),
   createBot: () => ({ name: 'Writer', instructions: 'Write.', model: { _tag: 'Config.Selection', provider: 'development', model: 'mock-text' }, maxSteps: 5 }),

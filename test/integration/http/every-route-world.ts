@@ -29,6 +29,7 @@ export const kindOfParameter: Readonly<Record<string, IdKind>> = {
   domainId: 'domain',
   sessionId: 'session',
   invitationId: 'invitation',
+  scimTokenId: 'scimToken',
 };
 export const missingId = (parameter: string): string => toPublicId(kindOf(parameter), uuidv7());
 export function kindOf(parameter: string): IdKind {
@@ -89,6 +90,7 @@ async function furnish(app: TestApp): Promise<Tenant> {
   const accountToken = await made('POST', `/v1/organization/service-accounts/${account['id']}/tokens`, { name: 'First' });
   const connection = await made('POST', '/v1/model-connections', { kind: 'openai', name: 'Ours', apiKey: 'sk-test', models: [{ id: 'scripted' }] });
   const provider = await made('POST', '/v1/organization/identity-providers', { name: 'Ours', issuer: 'http://127.0.0.1:9', clientId: 'openbot', clientSecret: 'secret' });
+  const scimToken = await made('POST', `/v1/organization/identity-providers/${provider['id']}/scim-tokens`, { name: 'Ours' });
   const domain = await made('POST', '/v1/organization/domains', { domain: 'ours.example', identityProvider: provider['id'] });
   await eventually(
     async () => (await owner.call('GET', `/v1/executions/${receipt['executionId']}`)).body['state'] as ExecutionState,
@@ -122,6 +124,7 @@ async function furnish(app: TestApp): Promise<Tenant> {
       purgeId: purge['purge']!,
       providerId: provider['id']!,
       domainId: domain['id']!,
+      scimTokenId: scimToken['id']!,
       invitationId: open['id']!,
       sessionId: sessions.items![0]!.id,
     },
@@ -130,6 +133,9 @@ async function furnish(app: TestApp): Promise<Tenant> {
 
 /** What browsers and providers do in the terms of OpenID Connect, and not of this API: `test/integration/identity-providers` holds them to it. */
 export const ofBrowsers: readonly string[] = ['startSignIn', 'finishOidcSignIn', 'logOutByProvider'];
+
+/** What the program of a directory says in the terms of SCIM, with a token of its own: `test/integration/provisioning` holds these routes to it. */
+export const isOfDirectories = ({ 'x-permission': permission }: Pick<Operation, 'x-permission'>): boolean => permission === 'directory';
 
 /** The real server with two tenants that have one of everything. */
 export async function openEveryRoute(): Promise<EveryRoute> {
@@ -151,7 +157,7 @@ export async function openEveryRoute(): Promise<EveryRoute> {
   return {
     app,
     document,
-    operations: operationsOf(document).filter(({ operationId }) => !ofBrowsers.includes(operationId)),
+    operations: operationsOf(document).filter((operation) => !ofBrowsers.includes(operation.operationId) && !isOfDirectories(operation)),
     outside,
     mine: await furnish(app),
     theirs: await furnish(app),

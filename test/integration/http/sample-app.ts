@@ -8,6 +8,7 @@ import { httpAdapter } from '@platform/http/adapter.js';
 import { configureHttp } from '@platform/http/configure.js';
 import { HttpModule } from '@platform/http/http.module.js';
 import { Authenticator } from '@platform/identity/authenticator.js';
+import { DirectoryAuthenticator } from '@platform/identity/directory.js';
 import { IdentityModule } from '@platform/identity/identity.module.js';
 import { ObservabilityModule } from '@platform/observability/observability.module.js';
 import { SecretsModule } from '@platform/secrets/secrets.module.js';
@@ -34,8 +35,9 @@ export async function startSampleApp(db: DataSource, imports: NonNullable<Parame
       { provide: DataSource, useValue: db },
       { provide: getDataSourceToken('worker'), useValue: db },
       { provide: Authenticator, useClass: OneToken },
+      { provide: DirectoryAuthenticator, useValue: { authenticate: () => Promise.resolve(null) } },
     ],
-    exports: [Config, DataSource, getDataSourceToken('worker'), Authenticator],
+    exports: [Config, DataSource, getDataSourceToken('worker'), Authenticator, DirectoryAuthenticator],
   })
   class Surroundings {}
 

@@ -11,6 +11,7 @@ export const routeClasses = {
   stream: { summary: 'Open streams, and wait for events', perMinute: 12_000 },
   admin: { summary: 'Change people, credentials, projects and connections', perMinute: 6_000 },
   audit: { summary: 'Verify and export whole audit logs', perMinute: 120 },
+  provisioning: { summary: 'What directories say of people and groups', perMinute: 6_000 },
 } as const satisfies Readonly<Record<string, { readonly summary: string; readonly perMinute: number }>>;
 
 export type RouteClass = keyof typeof routeClasses;

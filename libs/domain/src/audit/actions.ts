@@ -45,6 +45,8 @@ export const auditActions = {
   'member.role_changed': { meaning: 'A member got another role', chain: 'organization', target: 'member', detail: { role: 'name', before: 'name' } },
   'member.suspended': { meaning: 'A member may do nothing any more', chain: 'organization', target: 'member', detail: {} },
   'member.restored': { meaning: 'A suspended member may act again', chain: 'organization', target: 'member', detail: {} },
+  'member.stopped': { meaning: 'The directory says that a member is gone: they may do nothing any more', chain: 'organization', target: 'member', detail: { provider: 'id' } },
+  'member.reactivated': { meaning: 'The directory says that a member is back', chain: 'organization', target: 'member', detail: { provider: 'id' } },
   'member.removed': { meaning: 'A member left the organization, with every credential', chain: 'organization', target: 'member', detail: { role: 'name' } },
 
   'invitation.created': {
@@ -89,6 +91,15 @@ export const auditActions = {
   'domain.released': { meaning: 'A domain is not the organization’s any more', chain: 'organization', target: 'domain', detail: {} },
   'identity.linked': { meaning: 'A member signs in by an identity provider from now on', chain: 'organization', target: 'member', detail: { provider: 'id' } },
   'identity.unlinked': { meaning: 'A member signs in by an identity provider no more', chain: 'organization', target: 'member', detail: { provider: 'id' } },
+
+  'scim_token.created': { meaning: 'A token for a directory was made', chain: 'organization', target: 'scimToken', detail: { provider: 'id', expiresInMs: 'count' } },
+  'scim_token.deleted': { meaning: 'A token for a directory counts no more', chain: 'organization', target: 'scimToken', detail: { provider: 'id' } },
+  'directory_user.created': { meaning: 'A directory told of a person', chain: 'organization', target: 'directoryUser', detail: { member: 'id', token: 'id' } },
+  'directory_user.changed': { meaning: 'A directory changed what it says of a person', chain: 'organization', target: 'directoryUser', detail: { active: 'flag', token: 'id' } },
+  'directory_user.deleted': { meaning: 'A directory forgot a person', chain: 'organization', target: 'directoryUser', detail: { member: 'id', token: 'id' } },
+  'directory_group.created': { meaning: 'A directory told of a group', chain: 'organization', target: 'directoryGroup', detail: { members: 'count', token: 'id' } },
+  'directory_group.changed': { meaning: 'A directory changed a group', chain: 'organization', target: 'directoryGroup', detail: { added: 'count', removed: 'count', token: 'id' } },
+  'directory_group.deleted': { meaning: 'A directory forgot a group', chain: 'organization', target: 'directoryGroup', detail: { members: 'count', token: 'id' } },
 
   'bot.created': { meaning: 'A bot was made', chain: 'project', target: 'bot', detail: {} },
   'bot.changed': { meaning: 'A bot was changed', chain: 'project', target: 'bot', detail: { fields: 'names', revision: 'count' } },

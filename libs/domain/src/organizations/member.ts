@@ -12,6 +12,8 @@ export type OwnMembership = { readonly _tag: 'OwnMembership' };
 export type OwnerIsNoPerson = { readonly _tag: 'OwnerIsNoPerson' };
 /** An organization always has a person who owns it and is not suspended. */
 export type LastOwner = { readonly _tag: 'LastOwner' };
+/** The directory of this identity provider (a public id) says that they are gone: it alone takes that back. */
+export type StoppedByDirectory = { readonly _tag: 'StoppedByDirectory'; readonly identityProvider: string };
 /** `revision` is the one to read and send again. */
 export type OrganizationConflict = { readonly _tag: 'OrganizationConflict'; readonly revision: number };
 export type ServiceAccountNotFound = { readonly _tag: 'ServiceAccountNotFound' };

@@ -26,7 +26,8 @@ export class AdmitVouchedHandler implements ICommandHandler<AdmitVouchedCommand>
   async execute({ tx, person, address }: AdmitVouchedCommand): Promise<Result<string, MemberConflict>> {
     const id = uuidv7();
     if (!(await insertPerson(tx, { id, ...person }))) return fail({ _tag: 'MemberConflict' });
-    const who = { kind: 'member', memberId: id, credential: null, address } as const;
+    const byDirectory = { kind: 'service', service: 'directory', onBehalfOf: id } as const;
+    const who = address === null ? byDirectory : ({ kind: 'member', memberId: id, credential: null, address } as const);
     await this.commands.execute(new RecordAuditCommand(tx, who, { action: 'member.created', target: id, detail: { kind: 'person', role: person.role } }));
     return ok(id);
   }

@@ -9,7 +9,7 @@ import { PageOf, PageQuery } from '@platform/http/paging.js';
 import { IsPublicId } from '@platform/http/public-id.js';
 import { WholeNumber } from '@platform/http/whole-number.js';
 import { toPublicId } from '@platform/ids/typeid.js';
-import type { Member } from '../public/member.queries.js';
+import { suspenders, type Member, type Suspender } from '../public/member.queries.js';
 import type { OrganizationRow } from '../queries/organization.js';
 
 export class Expected {
@@ -47,9 +47,11 @@ export class MemberView {
   @ApiProperty({ type: String, nullable: true, example: 'ada@example.com' }) email: string | null;
   @ApiProperty({ enum: organizationRoleNames }) role: OrganizationRole;
   @ApiProperty({ description: 'A suspended member keeps everything and may do nothing.' }) suspended: boolean;
+  @ApiProperty({ enum: suspenders, isArray: true, description: 'Whose word it is: each takes back its own alone. Empty where they are not suspended.' })
+  suspendedBy: readonly Suspender[];
   @ApiProperty({ type: 'integer', description: 'Milliseconds since the epoch.' }) createdAt: number;
 }
-export const toMemberView = ({ id, createdAt, ...member }: Member): MemberView => ({ id: toPublicId('member', id), ...member, createdAt: createdAt.getTime() });
+export const toMemberView = ({ id, createdAt, stoppedBy: _, ...member }: Member): MemberView => ({ id: toPublicId('member', id), ...member, createdAt: createdAt.getTime() });
 export class MemberPage extends PageOf(MemberView) {}
 
 export class ChangeMemberBody extends Expected {

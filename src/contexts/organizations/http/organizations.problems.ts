@@ -24,6 +24,11 @@ export const changeMemberProblems = {
   OwnMembership: { status: 409, message: 'Nobody changes their own role or suspends themselves: ask somebody else.' },
   OwnerIsNoPerson: { status: 409, message: 'A service account does not become an owner: only a person answers for the organization.' },
   LastOwner: { status: 409, message: 'This is the last owner of the organization: make another one first.' },
+  StoppedByDirectory: {
+    status: 409,
+    message: 'The directory of this identity provider stopped the member: let them in again there.',
+    example: { identityProvider: 'idp_01k0w3j9v7e8t9q0c5m2x4z6b8' },
+  },
 } satisfies ProblemTable<ChangeMemberFailure>;
 
 export const createProjectProblems = {

@@ -4,6 +4,10 @@ import type { OrganizationRole } from '@domain/access/roles.js';
 import type { TenantContext } from '@domain/tenancy.js';
 import type { ReadTx } from '@engine/tx.js';
 
+/** Whose word it is that a member may do nothing: each takes back its own alone. */
+export const suspenders = ['administrator', 'directory'] as const;
+export type Suspender = (typeof suspenders)[number];
+
 export type Member = {
   readonly id: string;
   readonly kind: MemberKind;
@@ -11,11 +15,15 @@ export type Member = {
   readonly email: string | null;
   readonly role: OrganizationRole;
   readonly suspended: boolean;
+  /** Empty where they are not. */
+  readonly suspendedBy: readonly Suspender[];
+  /** The identity provider whose directory stopped them: a UUID. */
+  readonly stoppedBy: string | null;
   readonly revision: number;
   readonly createdAt: Date;
 };
 
-export type ServiceAccount = Omit<Member, 'email' | 'kind'>;
+export type ServiceAccount = Omit<Member, 'email' | 'kind' | 'suspendedBy' | 'stoppedBy'>;
 /** Who somebody is; the mirror of an API key bears the key's name. */
 export type NamedMember = Pick<Member, 'id' | 'name' | 'email'>;
 
@@ -45,6 +53,16 @@ export class FindMemberQuery extends Query<Member | null> {
   constructor(
     readonly context: TenantContext,
     readonly id: string,
+    readonly tx: ReadTx,
+  ) {
+    super();
+  }
+}
+
+/** Whether people removed somebody with this address, who comes back by an invitation alone. */
+export class WasRemovedQuery extends Query<boolean> {
+  constructor(
+    readonly email: string,
     readonly tx: ReadTx,
   ) {
     super();

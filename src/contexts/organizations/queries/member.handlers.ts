@@ -1,8 +1,8 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import { read } from '@platform/database/transact.js';
-import { FindMemberQuery, FindMembersQuery, FindPersonByEmailQuery, FindServiceAccountQuery } from '../public/member.queries.js';
-import { findMember, findNamedMembers, findPersonByEmail } from './members.js';
+import { FindMemberQuery, FindMembersQuery, FindPersonByEmailQuery, FindServiceAccountQuery, WasRemovedQuery } from '../public/member.queries.js';
+import { findMember, findNamedMembers, findPersonByEmail, wasRemoved } from './members.js';
 import { findServiceAccount } from './service-accounts.js';
 
 @QueryHandler(FindMembersQuery)
@@ -34,5 +34,12 @@ export class FindMemberHandler implements IQueryHandler<FindMemberQuery> {
 export class FindPersonByEmailHandler implements IQueryHandler<FindPersonByEmailQuery> {
   execute({ email, tx }: FindPersonByEmailQuery) {
     return findPersonByEmail(tx, email);
+  }
+}
+
+@QueryHandler(WasRemovedQuery)
+export class WasRemovedHandler implements IQueryHandler<WasRemovedQuery> {
+  execute({ email, tx }: WasRemovedQuery) {
+    return wasRemoved(tx, email);
   }
 }

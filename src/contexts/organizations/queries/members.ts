@@ -10,18 +10,21 @@ type MemberRow = {
   readonly email: string | null;
   readonly role: OrganizationRole;
   readonly suspended_at: Date | null;
+  readonly stopped_by: string | null;
   readonly revision: number;
   readonly created_at: Date;
 };
 
-const columns = `id, kind, name, email, role, suspended_at, revision, created_at`;
-const toMember = ({ id, kind, name, email, role, suspended_at, revision, created_at }: MemberRow): Member => ({
+const columns = `id, kind, name, email, role, suspended_at, stopped_by, revision, created_at`;
+const toMember = ({ id, kind, name, email, role, suspended_at, stopped_by, revision, created_at }: MemberRow): Member => ({
   id,
   kind,
   name,
   email,
   role,
-  suspended: suspended_at !== null,
+  suspended: suspended_at !== null || stopped_by !== null,
+  suspendedBy: [...(suspended_at ? (['administrator'] as const) : []), ...(stopped_by ? (['directory'] as const) : [])],
+  stoppedBy: stopped_by,
   revision,
   createdAt: created_at,
 });
@@ -68,6 +71,13 @@ export async function findPersonByEmail(tx: ReadTx, email: string): Promise<Memb
   return row ? toMember(row) : null;
 }
 
+export async function wasRemoved(tx: ReadTx, email: string): Promise<boolean> {
+  const rows = await tx.query<unknown[]>(`select 1 from member where organization_id = tenant_organization() and removed_at is not null and lower(email) = lower($1) limit 1`, [
+    email,
+  ]);
+  return rows.length > 0;
+}
+
 type NewPerson = { readonly id: string; readonly name: string; readonly email: string; readonly role: OrganizationRole };
 
 /** False: somebody has the address. The id is new, so that nothing else can have been there. */
@@ -83,7 +93,7 @@ export async function insertPerson(tx: Tx, { id, name, email, role }: NewPerson)
 export async function countOtherOwners(tx: Tx, id: string): Promise<number> {
   const [row] = await tx.query<{ owners: number }[]>(
     `select count(*)::int as owners from member
-     where organization_id = tenant_organization() and role = 'owner' and kind = 'person' and suspended_at is null and removed_at is null and id <> $1`,
+     where organization_id = tenant_organization() and role = 'owner' and kind = 'person' and num_nonnulls(suspended_at, stopped_by, removed_at) = 0 and id <> $1`,
     [id],
   );
   return row?.owners ?? 0;

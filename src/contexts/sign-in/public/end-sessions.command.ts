@@ -5,9 +5,9 @@ import type { Identity } from '@platform/identity/identity.js';
 
 /**
  * Why sessions end before their time. For a role they are only begun anew: what was begun in them goes on, as far as the role allows it. `provider`: whoever
- * vouched for the person says that they are signed out.
+ * vouched for the person says that they are signed out. `directory`: their directory says that they are gone.
  */
-export type SessionEnd = 'administrator' | 'password' | 'role' | 'suspension' | 'provider';
+export type SessionEnd = 'administrator' | 'password' | 'role' | 'suspension' | 'provider' | 'directory';
 
 /**
  * Ends the sessions of a member, of `onlyIds` where they are given, but for the one with the credential `exceptId`, in the caller's transaction, and tells the audit log. Requests are out

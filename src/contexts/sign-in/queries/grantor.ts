@@ -44,7 +44,7 @@ export async function findReach(tx: ReadTx, credentialId: string): Promise<Right
   const rows = await tx.query<(Facts & Narrowing)[]>(
     `select distinct c.scopes, c.projects, coalesce(own.kind, 'api_key') as kind, own.role, maker.role as maker_role, mine.role as mine, theirs.role as theirs
      from credential c
-     join member maker on maker.organization_id = c.organization_id and maker.id = c.created_by and maker.suspended_at is null and maker.removed_at is null
+     join member maker on maker.organization_id = c.organization_id and maker.id = c.created_by and num_nonnulls(maker.suspended_at, maker.stopped_at, maker.removed_at) = 0
      left join member own on own.organization_id = c.organization_id and own.id = c.member_id
      join project p on p.organization_id = c.organization_id and p.deleting_at is null and (c.projects is null or p.id = any (c.projects))
      left join project_role mine on mine.organization_id = c.organization_id and mine.project_id = p.id and mine.member_id = own.id

@@ -42,7 +42,7 @@ const credential = `
     maker.role as maker_role, theirs.role as maker_project_role, project.id as project_id,
     c.revoked_at is not null as revoked,
     c.expires_at, coalesce(least(c.expires_at, c.idle_until) <= clock_timestamp(), false) as expired,
-    num_nonnulls(own.suspended_at, own.removed_at, mirror.suspended_at, mirror.removed_at, maker.suspended_at, maker.removed_at) > 0 as suspended,
+    num_nonnulls(own.suspended_at, own.stopped_at, own.removed_at, mirror.suspended_at, mirror.removed_at, maker.suspended_at, maker.stopped_at, maker.removed_at) > 0 as suspended,
     coalesce(c.last_used_at < clock_timestamp() - interval '1 minute', true) as use_is_old
   from asked
   join credential c on c.organization_id = tenant_organization() and (c.prefix = asked.prefix or c.old_prefix = asked.prefix or c.id = asked.id)
