@@ -21,7 +21,7 @@ import { ProjectsController } from './http/projects.controller.js';
 import { ServiceAccountsController } from './http/service-accounts.controller.js';
 import { FindOrganizationHandler } from './queries/find-organization.handler.js';
 import { MayAdmitHandler } from './queries/may-admit.handler.js';
-import { FindMemberHandler, FindMembersHandler, FindPersonByEmailHandler, FindServiceAccountHandler, WasRemovedHandler } from './queries/member.handlers.js';
+import { FindMemberHandler, FindMembersHandler, FindPersonByEmailHandler, FindServiceAccountHandler, FindStandingsHandler, WasRemovedHandler } from './queries/member.handlers.js';
 import { DropProjectHandler } from './sagas/phases/drop-project.js';
 import { PurgeRowsHandler } from './sagas/phases/purge-rows.js';
 import { RemoveObjectsHandler } from './sagas/phases/remove-objects.js';
@@ -43,6 +43,7 @@ import { ProjectPurgeSaga } from './sagas/project-purge.saga.js';
     FindOrganizationHandler,
     FindPersonByEmailHandler,
     FindServiceAccountHandler,
+    FindStandingsHandler,
     LockMembersHandler,
     MayAdmitHandler,
     MirrorKeyHandler,

@@ -25,6 +25,9 @@ export function readPatch(body: JsonObject): Result<readonly PatchOperation[], S
   return ok(operations);
 }
 
+/** Some directories send along what is ours to say: alone in a path it is refused, among others it is as if it were not there. */
+const ours = new Set(['id', 'meta', 'schemas', 'groups']);
+
 type Op = PatchOperation['op'];
 const isOp = (name: string): name is Op => ['add', 'replace', 'remove'].includes(name);
 
@@ -49,6 +52,7 @@ function withoutPath(op: Op, value: Json | undefined): Result<readonly PatchOper
   const operations: PatchOperation[] = [];
   for (const [key, inner] of Object.entries(value)) {
     const segments = segmentsOf(key);
+    if (ours.has(segments?.[0] ?? '')) continue;
     if (!segments) return invalid('invalidPath', 'The value of an operation names something that is no attribute.');
     operations.push({ op, target: { path: segments, filter: null, sub: null }, value: inner });
   }

@@ -9,6 +9,7 @@ import { AdmitVouchedCommand } from '@contexts/organizations/public/admit-vouche
 import { LockMembersCommand } from '@contexts/organizations/public/lock-members.command.js';
 import { FindMemberQuery, FindPersonByEmailQuery } from '@contexts/organizations/public/member.queries.js';
 import { SetVouchedRoleCommand } from '@contexts/organizations/public/set-vouched-role.command.js';
+import { DirectoryGroupsQuery } from '@contexts/provisioning/public/directory-groups.query.js';
 import { BeginSessionCommand } from '@contexts/sign-in/public/begin-session.command.js';
 import { LeaveSessionCommand } from '@contexts/sign-in/public/leave-session.command.js';
 import type { ReadTx, Tx } from '@engine/tx.js';
@@ -109,7 +110,10 @@ export class FinishSignInHandler implements ICommandHandler<FinishSignInCommand>
     const domainIsOurs = domain !== null && (await isVerifiedFor(tx, id, domain));
     // Whom people removed comes back by people alone: invited anew, they have the address again.
     if (linked && !before && !addressOwner) return fail({ _tag: 'AdmissionRefused', reason: 'not_invited' });
-    return admit({ assertion, rules: settings, domainIsOurs, known: before && toKnown(before), addressOwner });
+    // What the provider says of groups counts; where it says nothing, what its directory said.
+    const who = before ?? owner;
+    const groups = assertion.groups ?? (who && (await this.queries.execute(new DirectoryGroupsQuery(id, who.id, tx))));
+    return admit({ assertion: { ...assertion, groups }, rules: settings, domainIsOurs, known: before && toKnown(before), addressOwner });
   }
 
   private async become(

@@ -59,6 +59,16 @@ export class FindMemberQuery extends Query<Member | null> {
   }
 }
 
+/** People and service accounts among `ids` that were not removed, in no order. */
+export class FindStandingsQuery extends Query<readonly Member[]> {
+  constructor(
+    readonly ids: readonly string[],
+    readonly tx: ReadTx,
+  ) {
+    super();
+  }
+}
+
 /** Whether people removed somebody with this address, who comes back by an invitation alone. */
 export class WasRemovedQuery extends Query<boolean> {
   constructor(

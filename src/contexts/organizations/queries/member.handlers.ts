@@ -1,8 +1,8 @@
 import { QueryHandler, type IQueryHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import { read } from '@platform/database/transact.js';
-import { FindMemberQuery, FindMembersQuery, FindPersonByEmailQuery, FindServiceAccountQuery, WasRemovedQuery } from '../public/member.queries.js';
-import { findMember, findNamedMembers, findPersonByEmail, wasRemoved } from './members.js';
+import { FindMemberQuery, FindMembersQuery, FindPersonByEmailQuery, FindServiceAccountQuery, FindStandingsQuery, WasRemovedQuery } from '../public/member.queries.js';
+import { findMember, findMembers, findNamedMembers, findPersonByEmail, wasRemoved } from './members.js';
 import { findServiceAccount } from './service-accounts.js';
 
 @QueryHandler(FindMembersQuery)
@@ -27,6 +27,13 @@ export class FindServiceAccountHandler implements IQueryHandler<FindServiceAccou
 export class FindMemberHandler implements IQueryHandler<FindMemberQuery> {
   execute({ id, tx }: FindMemberQuery) {
     return findMember(tx, id);
+  }
+}
+
+@QueryHandler(FindStandingsQuery)
+export class FindStandingsHandler implements IQueryHandler<FindStandingsQuery> {
+  execute({ ids, tx }: FindStandingsQuery) {
+    return findMembers(tx, ids);
   }
 }
 

@@ -15,7 +15,7 @@ import { transact } from '@platform/database/transact.js';
 import type { Directory } from '@platform/identity/directory.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 import { findUser, isNameTaken, updateUser, type UserRow } from '../queries/users.js';
-import { placeMember } from './place-member.js';
+import { placeMembers } from './place-member.js';
 
 export type ChangeUserFailure = ScimInvalid | ScimTaken | ScimNotFound | ScimVersionConflict | ScimLastOwner;
 /** A PUT says all of a person, a PATCH what changes. */
@@ -55,7 +55,7 @@ export class ChangeUserHandler implements ICommandHandler<ChangeUserCommand> {
         return fail({ _tag: 'ScimTaken', scimType: 'uniqueness', detail: 'Another user of this directory has this userName.' });
       const row = await this.store(tx, directory, before, person.value);
       // Also where nothing changed: what the groups of a person make of them may have.
-      const placed = await placeMember(tx, { commands: this.commands, queries: this.queries }, directory, provider, row);
+      const placed = await placeMembers(tx, { commands: this.commands, queries: this.queries }, provider, [row]);
       return placed.ok ? ok({ row, touched: placed.value }) : fail({ _tag: 'ScimLastOwner' });
     });
     if (!changed.ok) return changed;

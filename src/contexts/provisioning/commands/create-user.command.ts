@@ -18,7 +18,7 @@ import { transact } from '@platform/database/transact.js';
 import type { Directory } from '@platform/identity/directory.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 import { insertUser, isNameTaken, isTold, type UserRow } from '../queries/users.js';
-import { placeMember } from './place-member.js';
+import { placeMembers } from './place-member.js';
 
 export type CreateUserFailure = ScimInvalid | ScimTaken | ScimNotFound | ScimLastOwner;
 type Joined = { readonly memberId: string; readonly inGroups: boolean };
@@ -58,7 +58,7 @@ export class CreateUserHandler implements ICommandHandler<CreateUserCommand> {
       const detail = { member: toPublicId('member', row.member_id), token: toPublicId('scimToken', directory.tokenId) };
       const who = { kind: 'service', service: 'directory', onBehalfOf: row.member_id } as const;
       await this.commands.execute(new RecordAuditCommand(tx, who, { action: 'directory_user.created', target: row.id, detail }));
-      const placed = await placeMember(tx, { commands: this.commands, queries: this.queries }, directory, provider, row);
+      const placed = await placeMembers(tx, { commands: this.commands, queries: this.queries }, provider, [row]);
       return placed.ok ? ok({ row, touched: placed.value }) : fail({ _tag: 'ScimLastOwner' });
     });
     if (!made.ok) return made;

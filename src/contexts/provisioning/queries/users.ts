@@ -84,6 +84,12 @@ export async function findUser(tx: ReadTx, providerId: string, id: string): Prom
 export const findUsers = (tx: ReadTx, providerId: string, ids: readonly string[]): Promise<UserRow[]> =>
   tx.query<UserRow[]>(`select ${columns} from directory_user where ${ofDirectory} and id = any ($2) order by member_id`, [providerId, ids]);
 
+/** Those among `ids` that there are. */
+export async function findUserIds(tx: ReadTx, providerId: string, ids: readonly string[]): Promise<string[]> {
+  const rows = await tx.query<{ id: string }[]>(`select id from directory_user where ${ofDirectory} and id = any ($2)`, [providerId, ids]);
+  return rows.map(({ id }) => id);
+}
+
 export async function isNameTaken(tx: ReadTx, providerId: string, userName: string, exceptId: string | null): Promise<boolean> {
   const rows = await tx.query<unknown[]>(`select 1 from directory_user where ${ofDirectory} and lower(user_name) = lower($2) and id is distinct from $3`, [
     providerId,
