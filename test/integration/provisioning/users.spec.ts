@@ -1,5 +1,6 @@
 import { IssueTokenCommand } from '@contexts/sign-in/public/issue-token.command.js';
 import { fromPublicId } from '@platform/ids/typeid.js';
+import { startTestApp } from '@test/support/app.js';
 import { addDirectory, connectDirectory, memberOf, openWorld, patchOf, person, scimOf, type Connected, type World } from './world.js';
 
 const errorSchema = 'urn:ietf:params:scim:api:messages:2.0:Error';
@@ -218,6 +219,14 @@ describe('lists', () => {
   });
 });
 
+test('of two who are told of at once by one userName, or one address, one is', async () => {
+  const sent = person();
+  const other = person({ emails: sent['emails'] });
+  const answers = await Promise.all([sent, sent, other, sent].map((each) => ours.scim('POST', '/Users', each)));
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
+  expect((await ours.scim('GET', '/Users')).body.totalResults).toBe(1);
+});
+
 describe('versions', () => {
   test('412: a change for a version that is not there any more; 304 for one that is known', async () => {
     const { id } = await create();
@@ -254,6 +263,11 @@ describe('tokens', () => {
     expect((await other('GET', '/Users')).status).toBe(200);
     await world.outside.query('update scim_token set expires_at = clock_timestamp()');
     expect((await other('GET', '/Users')).status).toBe(401);
+    await world.outside.query('update scim_token set expires_at = null');
+    expect((await other('GET', '/Users')).status).toBe(200);
+    expect((await ours.owner.call('DELETE', path)).status).toBe(204);
+    expect((await other('GET', '/Users')).status).toBe(401);
+    expect((await ours.owner.call('POST', `${path}/scim-tokens`, { name: 'Late' })).status).toBe(404);
   });
 
   test('403: only owners make one; 409: there are not more than it needs', async () => {
@@ -309,4 +323,19 @@ test('what a server can do is told', async () => {
   const { body } = await ours.scim('GET', '/Schemas');
   for (const { id } of body.Resources) expect((await ours.scim('GET', `/Schemas/${id}`)).body.id).toBe(id);
   expect((await ours.scim('GET', '/Schemas/urn:nothing')).status).toBe(404);
+});
+
+test('429: a directory has a limit of its own', async () => {
+  const limited = await startTestApp(world.database, { OPENBOT_LIMIT_PROVISIONING: '3', OPENBOT_NODE: 'limited' });
+  try {
+    const scim = scimOf(limited.url, ours.token);
+    const answers = [];
+    for (let each = 0; each < 4; each += 1) answers.push(await scim('GET', '/Users'));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
+    expect(answers[3]).toMatchObject({ body: { schemas: [errorSchema], status: '429' } });
+    expect(Number(answers[3]!.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(answers[0]!.headers.get('ratelimit-policy')).toBe('"provisioning";q=3;w=60');
+  } finally {
+    await limited.close();
+  }
 });
