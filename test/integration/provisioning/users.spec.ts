@@ -93,6 +93,22 @@ describe('a member who was there before', () => {
     expect((await ours.scim('POST', '/Users', person({ emails: sent['emails'] }))).body).toMatchObject({ status: '409', scimType: 'uniqueness' });
   });
 
+  test.each<[string, (id: string) => Promise<{ status: number }>]>([
+    ['active: false', (id) => ours.scim('PATCH', `/Users/${id}`, deactivate)],
+    ['DELETE', (id) => ours.scim('DELETE', `/Users/${id}`)],
+  ])('whom people removed and invited anew is the same person to the directory: %s stops who they are now', async (_, stop) => {
+    const { sent, id } = await create();
+    const before = await memberOf(ours.owner, sent.userName);
+    await ours.owner.call('DELETE', `/v1/organization/members/${before.id}?expected=1`);
+    expect((await ours.scim('PATCH', `/Users/${id}`, activate)).status).toBe(200);
+    expect(await memberOf(ours.owner, sent.userName)).toBeUndefined();
+    const again = await world.app.createMember(ours.owner, 'member', sent.userName);
+    expect((await again.call('GET', '/v1/me')).status).toBe(200);
+    expect((await stop(id)).status).toBeLessThan(300);
+    expect((await again.call('GET', '/v1/me')).status).toBe(401);
+    expect(await memberOf(ours.owner, sent.userName)).toMatchObject({ id: again.memberId, suspendedBy: ['directory'] });
+  });
+
   test('400: not where people removed them', async () => {
     const grace = await world.app.createMember(ours.owner, 'member', 'grace@example.com');
     await ours.owner.call('DELETE', `/v1/organization/members/${grace.memberId}?expected=1`);

@@ -58,15 +58,11 @@ export class ChangeGroupHandler implements ICommandHandler<ChangeGroupCommand> {
       await this.commands.execute(new RecordAuditCommand(tx, who, { action: 'directory_group.changed', target: id, detail }));
       // What a group is mapped to goes by its name.
       const concerned = new Set([...added, ...removed, ...(isRenamed ? await listIdsOf(tx, id) : [])]);
-      const placed = await placeMembers(tx, this.buses, provider, await findUsers(tx, providerId, [...concerned]));
+      const placed = await placeMembers(tx, { commands: this.commands, queries: this.queries, context }, provider, await findUsers(tx, providerId, [...concerned]));
       return placed.ok ? ok({ row, touched: placed.value }) : fail({ _tag: 'ScimLastOwner' });
     });
     if (!changed.ok) return changed;
     this.wake.publish(changed.value.touched);
     return ok(changed.value.row);
-  }
-
-  private get buses() {
-    return { commands: this.commands, queries: this.queries };
   }
 }

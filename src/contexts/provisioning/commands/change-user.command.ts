@@ -55,7 +55,7 @@ export class ChangeUserHandler implements ICommandHandler<ChangeUserCommand> {
         return fail({ _tag: 'ScimTaken', scimType: 'uniqueness', detail: 'Another user of this directory has this userName.' });
       const row = await this.store(tx, directory, before, person.value);
       // Also where nothing changed: what the groups of a person make of them may have.
-      const placed = await placeMembers(tx, { commands: this.commands, queries: this.queries }, provider, [row]);
+      const placed = await placeMembers(tx, { commands: this.commands, queries: this.queries, context: directory.context }, provider, [row]);
       return placed.ok ? ok({ row, touched: placed.value }) : fail({ _tag: 'ScimLastOwner' });
     });
     if (!changed.ok) return changed;

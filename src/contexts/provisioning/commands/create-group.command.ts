@@ -48,7 +48,7 @@ export class CreateGroupHandler implements ICommandHandler<CreateGroupCommand> {
       const detail = { members: members.value.added.length, token: toPublicId('scimToken', tokenId) };
       await this.commands.execute(new RecordAuditCommand(tx, { kind: 'service', service: 'directory' }, { action: 'directory_group.created', target: row.id, detail }));
       const users = await findUsers(tx, providerId, members.value.added);
-      const placed = await placeMembers(tx, { commands: this.commands, queries: this.queries }, provider, users);
+      const placed = await placeMembers(tx, { commands: this.commands, queries: this.queries, context }, provider, users);
       return placed.ok ? ok({ row, touched: placed.value }) : fail({ _tag: 'ScimLastOwner' });
     });
     if (!made.ok) return made;

@@ -8,16 +8,17 @@ import { invalid } from '@domain/provisioning/patch.js';
 import { addressOf, nameOf, readPerson, type DirectoryPerson } from '@domain/provisioning/user.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
-import { FindProviderQuery, SignsInElsewhereQuery, SpeaksForQuery, type FoundProvider } from '@contexts/identity-providers/public/find-provider.query.js';
+import { FindProviderQuery, SpeaksForQuery, type FoundProvider } from '@contexts/identity-providers/public/find-provider.query.js';
 import { AdmitVouchedCommand } from '@contexts/organizations/public/admit-vouched.command.js';
 import { LockMembersCommand } from '@contexts/organizations/public/lock-members.command.js';
-import { FindPersonByEmailQuery, WasRemovedQuery } from '@contexts/organizations/public/member.queries.js';
+import { WasRemovedQuery } from '@contexts/organizations/public/member.queries.js';
 import type { Tx } from '@engine/tx.js';
 import { WakeChannel } from '@engine/wake-channel.js';
 import { transact } from '@platform/database/transact.js';
 import type { Directory } from '@platform/identity/directory.js';
 import { toPublicId } from '@platform/ids/typeid.js';
-import { insertUser, isNameTaken, isTold, type UserRow } from '../queries/users.js';
+import { insertUser, isNameTaken, type UserRow } from '../queries/users.js';
+import { findMemberBy } from './follow-member.js';
 import { placeMembers } from './place-member.js';
 
 export type CreateUserFailure = ScimInvalid | ScimTaken | ScimNotFound | ScimLastOwner;
@@ -58,7 +59,7 @@ export class CreateUserHandler implements ICommandHandler<CreateUserCommand> {
       const detail = { member: toPublicId('member', row.member_id), token: toPublicId('scimToken', directory.tokenId) };
       const who = { kind: 'service', service: 'directory', onBehalfOf: row.member_id } as const;
       await this.commands.execute(new RecordAuditCommand(tx, who, { action: 'directory_user.created', target: row.id, detail }));
-      const placed = await placeMembers(tx, { commands: this.commands, queries: this.queries }, provider, [row]);
+      const placed = await placeMembers(tx, { commands: this.commands, queries: this.queries, context: directory.context }, provider, [row]);
       return placed.ok ? ok({ row, touched: placed.value }) : fail({ _tag: 'ScimLastOwner' });
     });
     if (!made.ok) return made;
@@ -70,9 +71,8 @@ export class CreateUserHandler implements ICommandHandler<CreateUserCommand> {
   private async join(tx: Tx, { context }: Directory, { id: providerId, rules }: FoundProvider, person: DirectoryPerson): Promise<Result<Joined, CreateUserFailure>> {
     const email = addressOf(person);
     if (email === null) return invalid('invalidValue', 'A user needs an e-mail address: in emails, or as the userName.');
-    const owner = await this.queries.execute(new FindPersonByEmailQuery(context, email, tx));
+    const owner = await findMemberBy(tx, { queries: this.queries, context }, providerId, email);
     const domainIsOurs = await this.queries.execute(new SpeaksForQuery(providerId, email, tx));
-    const elsewhere = owner !== null && ((await isTold(tx, owner.id)) || (await this.queries.execute(new SignsInElsewhereQuery(providerId, owner.id, tx))));
     if (!owner && (await this.queries.execute(new WasRemovedQuery(email, tx))))
       return invalid('invalidValue', 'People here removed somebody with this address, who comes back by an invitation.');
     const needsGroup = rules.defaultRole === null;
@@ -83,7 +83,7 @@ export class CreateUserHandler implements ICommandHandler<CreateUserCommand> {
       rules: { ...rules, admits: true, defaultRole: rules.defaultRole ?? 'viewer' },
       domainIsOurs,
       known: null,
-      addressOwner: owner && { memberId: owner.id, role: owner.role, suspended: false, isLinked: elsewhere },
+      addressOwner: owner && { memberId: owner.id, role: owner.role, suspended: false, isLinked: owner.elsewhere },
     });
     if (!admitted.ok && admitted.failure.reason === 'address_taken') return taken('The member with this address is somebody else of a directory or identity provider.');
     if (!admitted.ok) return invalid('invalidValue', 'The domain of the e-mail address is not verified for this identity provider.');

@@ -47,7 +47,7 @@ export class DeleteGroupHandler implements ICommandHandler<DeleteGroupCommand> {
       await deleteGroup(tx, id);
       const detail = { members: members.length, token: toPublicId('scimToken', tokenId) };
       await this.commands.execute(new RecordAuditCommand(tx, { kind: 'service', service: 'directory' }, { action: 'directory_group.deleted', target: id, detail }));
-      const placed = await placeMembers(tx, { commands: this.commands, queries: this.queries }, provider, await findUsers(tx, providerId, members));
+      const placed = await placeMembers(tx, { commands: this.commands, queries: this.queries, context }, provider, await findUsers(tx, providerId, members));
       return placed.ok ? placed : fail({ _tag: 'ScimLastOwner' });
     });
     if (!deleted.ok) return deleted;

@@ -1,4 +1,4 @@
-import { Command, CommandBus, CommandHandler, type ICommandHandler } from '@nestjs/cqrs';
+import { Command, CommandBus, CommandHandler, QueryBus, type ICommandHandler } from '@nestjs/cqrs';
 import { DataSource } from 'typeorm';
 import type { ScimLastOwner, ScimNotFound, ScimVersionConflict } from '@domain/provisioning/failures.js';
 import { fail, ok, type Result } from '@domain/result.js';
@@ -10,6 +10,7 @@ import { transact } from '@platform/database/transact.js';
 import type { Directory } from '@platform/identity/directory.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 import { deleteUser, findUser } from '../queries/users.js';
+import { followMember } from './follow-member.js';
 
 export type DeleteUserFailure = ScimNotFound | ScimVersionConflict | ScimLastOwner;
 
@@ -29,15 +30,17 @@ export class DeleteUserHandler implements ICommandHandler<DeleteUserCommand> {
   constructor(
     private readonly db: DataSource,
     private readonly commands: CommandBus,
+    private readonly queries: QueryBus,
     private readonly wake: WakeChannel,
   ) {}
 
   async execute({ directory: { context, providerId, tokenId }, id, revision }: DeleteUserCommand): Promise<Result<null, DeleteUserFailure>> {
     const deleted = await transact<Result<readonly string[], DeleteUserFailure>>(this.db, context, async (tx) => {
       await this.commands.execute(new LockMembersCommand(tx));
-      const row = await findUser(tx, providerId, id);
-      if (!row) return fail({ _tag: 'ScimNotFound' });
-      if (revision !== null && revision !== row.revision) return fail({ _tag: 'ScimVersionConflict' });
+      const found = await findUser(tx, providerId, id);
+      if (!found) return fail({ _tag: 'ScimNotFound' });
+      if (revision !== null && revision !== found.revision) return fail({ _tag: 'ScimVersionConflict' });
+      const row = await followMember(tx, { queries: this.queries, context }, providerId, found);
       await deleteUser(tx, id);
       const who = { kind: 'service', service: 'directory', onBehalfOf: row.member_id } as const;
       const detail = { member: toPublicId('member', row.member_id), token: toPublicId('scimToken', tokenId) };

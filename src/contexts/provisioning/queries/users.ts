@@ -131,4 +131,13 @@ export async function updateUser(tx: Tx, id: string, person: DirectoryPerson): P
   return row;
 }
 
+/** The user stands for another member from now on. */
+export async function relinkUser(tx: Tx, id: string, memberId: string): Promise<UserRow> {
+  const [[row]] = await tx.query<[[UserRow], number]>(`update directory_user set member_id = $2 where organization_id = tenant_organization() and id = $1 returning ${columns}`, [
+    id,
+    memberId,
+  ]);
+  return row;
+}
+
 export const deleteUser = (tx: Tx, id: string): Promise<unknown> => tx.query(`delete from directory_user where organization_id = tenant_organization() and id = $1`, [id]);
