@@ -375,6 +375,7 @@ table credential owner openbot_owner row security forced
   idle_until timestamp with time zone comment NULL
   user_agent text comment NULL
   address text comment NULL
+  made_with uuid comment NULL
 constraint credential_address_is_short CHECK (char_length(address) <= 64)
 constraint credential_belongs_to_member FOREIGN KEY (organization_id, member_id) REFERENCES member(organization_id, id)
 constraint credential_has_its_maker FOREIGN KEY (organization_id, created_by) REFERENCES member(organization_id, id)
@@ -382,14 +383,19 @@ constraint credential_has_its_member CHECK ((member_id IS NULL) = (kind = 'api_k
 constraint credential_hash_is_sha256 CHECK (octet_length(hash) = 32)
 constraint credential_idles_if_it_is_a_session CHECK ((kind = 'session'::text) = (idle_until IS NOT NULL))
 constraint credential_is_named_by_id PRIMARY KEY (organization_id, id)
+constraint credential_is_not_made_with_itself CHECK (made_with <> id)
 constraint credential_kind_is_known CHECK (kind = ANY (ARRAY['user_token'::text, 'api_key'::text, 'session'::text]))
 constraint credential_name_is_short CHECK (char_length(name) >= 1 AND char_length(name) <= 100)
 constraint credential_old_hash_is_sha256 CHECK (octet_length(old_hash) = 32)
 constraint credential_old_secret_is_whole CHECK (num_nulls(old_prefix, old_hash, old_until) = ANY (ARRAY[0, 3]))
 constraint credential_session_ends CHECK (kind <> 'session'::text OR expires_at IS NOT NULL)
+constraint credential_session_is_made_with_none CHECK (made_with IS NULL OR kind <> 'session'::text)
 constraint credential_user_agent_is_short CHECK (char_length(user_agent) <= 300)
+constraint credential_was_made_with_another FOREIGN KEY (organization_id, made_with) REFERENCES credential(organization_id, id)
+INDEX credential_is_found_by_maker ON public.credential USING btree (organization_id, created_by)
 INDEX credential_is_found_by_old_prefix ON public.credential USING btree (organization_id, old_prefix) WHERE (old_prefix IS NOT NULL)
 INDEX credential_is_found_by_prefix ON public.credential USING btree (organization_id, prefix)
+INDEX credential_is_found_by_what_made_it ON public.credential USING btree (organization_id, made_with) WHERE (made_with IS NOT NULL)
 INDEX credential_is_listed_by_member ON public.credential USING btree (organization_id, member_id, created_at, id)
 policy credential_tenant permissive for all to openbot_app
   using (organization_id = tenant_organization())

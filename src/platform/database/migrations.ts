@@ -33,6 +33,7 @@ import { PurgedRows1764500000731 } from '@migrations/1764500000731-purged-rows.j
 import { ClosedChains1764500000732 } from '@migrations/1764500000732-closed-chains.js';
 import { RateLimits1764500000740 } from '@migrations/1764500000740-rate-limits.js';
 import { WorkByCredential1764500000742 } from '@migrations/1764500000742-work-by-credential.js';
+import { MadeWith1764500000755 } from '@migrations/1764500000755-made-with.js';
 import { IdentityProviders1764500000800 } from '@migrations/1764500000800-identity-providers.js';
 import { Provisioning1764500000810 } from '@migrations/1764500000810-provisioning.js';
 
@@ -72,6 +73,7 @@ export const migrations: readonly (new () => MigrationInterface)[] = [
   ClosedChains1764500000732,
   RateLimits1764500000740,
   WorkByCredential1764500000742,
+  MadeWith1764500000755,
   IdentityProviders1764500000800,
   Provisioning1764500000810,
 ];

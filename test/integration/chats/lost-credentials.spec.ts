@@ -90,6 +90,20 @@ test('a revoked key stops the work of its mirrors in every project, and a revoke
   expect(await Promise.all([byOther, bySecond, bySibling].map(isOpen))).toEqual([true, true, true]);
 });
 
+test('a revoked token stops the work of what was made with it, and nothing of what a session or another token made', async () => {
+  const [first, other] = [await app.otherToken(owner), await app.otherToken(owner)];
+  const { token } = (await first.call('GET', '/v1/me')).body as { token: string };
+  const account = (await owner.call('POST', '/v1/organization/service-accounts', { name: 'Program' })).body.id as string;
+  const programOf = async ({ call }: Caller): Promise<Caller> =>
+    app.holder((await call('POST', `/v1/organization/service-accounts/${account}/tokens`, { name: 'First' })).body.token as string);
+  const ours = await programOf(first);
+  const lost = [await begin(await app.apiKey(first, scopes)), await begin(ours), await begin(await app.otherToken({ ...owner, ...ours }))];
+  const kept = [await begin(await app.apiKey(other, scopes)), await begin(await programOf(other)), await begin(owner)];
+  expect((await owner.call('DELETE', `/v1/me/tokens/${token}`)).status).toBe(204);
+  expect(await Promise.all(lost.map(stopped))).toEqual(lost.map(() => revoked));
+  expect(await Promise.all(kept.map(isOpen))).toEqual(kept.map(() => true));
+});
+
 test('work ends with the time of the credential that it was begun with, in the middle of a call', async () => {
   const bot = await app.bot(owner);
   const { token } = (await owner.call('POST', '/v1/me/tokens', { name: 'Short', expiresInMs: 8_000 })).body as { token: string };

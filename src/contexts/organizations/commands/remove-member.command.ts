@@ -37,7 +37,7 @@ export class RemoveMemberHandler implements ICommandHandler<RemoveMemberCommand>
       if (!locked.ok) return locked;
       await tx.query(`update member set removed_at = clock_timestamp(), revision = revision + 1 where organization_id = tenant_organization() and id = $1`, [memberId]);
       await deleteProjectRoles(tx, memberId);
-      await this.commands.execute(new RevokeCredentialsCommand(memberId, tx));
+      await this.commands.execute(new RevokeCredentialsCommand(memberId, identity, tx));
       await this.commands.execute(new CloseAccountCommand(memberId, tx));
       await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'member.removed', target: memberId, detail: { role: locked.value.role } }));
       return ok(await stopLostWork(tx, this.queries, memberId, true));

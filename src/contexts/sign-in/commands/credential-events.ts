@@ -1,4 +1,5 @@
 import type { AuditEvent } from '@domain/audit/entry.js';
+import type { EndedCredential } from '@contexts/organizations/public/stop-work.command.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 import type { CredentialsOf } from '../queries/credential-lists.js';
 import type { WantedCredential } from './store-credential.js';
@@ -14,5 +15,5 @@ export const rotatedEvent = (of: CredentialsOf, target: string, overlapMs: numbe
     ? { action: 'key.rotated', target, detail: { overlapMs } }
     : { action: 'token.rotated', target, detail: { overlapMs, member: toPublicId('member', of.memberId) } };
 
-export const revokedEvent = (of: CredentialsOf, target: string): AuditEvent =>
-  of.kind === 'api_key' ? { action: 'key.revoked', target, detail: {} } : { action: 'token.revoked', target, detail: { member: toPublicId('member', of.memberId) } };
+export const revokedEvent = ({ id: target, memberId }: EndedCredential): AuditEvent =>
+  memberId === null ? { action: 'key.revoked', target, detail: {} } : { action: 'token.revoked', target, detail: { member: toPublicId('member', memberId) } };

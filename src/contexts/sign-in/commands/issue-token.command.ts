@@ -18,7 +18,7 @@ export class IssueTokenHandler implements ICommandHandler<IssueTokenCommand> {
     const own = { kind: 'user_token', memberId } as const;
     const whole = { ...wanted, scopes: null, projects: null };
     const issued = await transact(this.db, context, async (tx) => {
-      const { secret, shown } = await storeCredential(tx, context.organizationId, own, { maker: memberId, endsAt: null }, whole);
+      const { secret, shown } = await storeCredential(tx, context.organizationId, own, { maker: memberId, endsAt: null, madeWith: null }, whole);
       await this.commands.execute(new RecordAuditCommand(tx, { kind: 'operator' }, createdEvent(own, shown.id, whole)));
       return ok({ id: shown.id, token: secret, prefix: shown.prefix, createdAt: shown.created_at, expiresAt: shown.expires_at });
     });

@@ -22,6 +22,8 @@ class CredentialView {
   scopes: readonly PermissionName[] | null;
   @ApiProperty({ type: [String], nullable: true, example: [exampleProject], description: 'Where it may act. `null`: in every project.' }) projects: string[] | null;
   @ApiProperty({ example: 'mem_01k0w3j9v7e8t9q0c5m2x4z6b8', description: 'Who made it: it never may do more than they may.' }) createdBy: string;
+  @ApiProperty({ type: String, nullable: true, description: 'The token that it was made with, and ends with. `null`: it was made in a session, or by the operator.' }) createdWith:
+    string | null;
   @ApiProperty({ type: 'integer', description: 'Milliseconds since the epoch.' }) createdAt: number;
   @ApiProperty({ type: 'integer', nullable: true, description: 'Milliseconds since the epoch. `null`: never.' }) rotatedAt: number | null;
   @ApiProperty({ type: 'integer', nullable: true, description: 'Until when the secret before the last rotation counts. `null`: no such secret counts.' }) previousUntil:
@@ -36,6 +38,7 @@ const viewOf = (row: ShownCredential): CredentialView => ({
   scopes: row.scopes,
   projects: row.projects?.map((id) => toPublicId('project', id)) ?? null,
   createdBy: toPublicId('member', row.created_by),
+  createdWith: row.made_with && toPublicId('token', row.made_with),
   createdAt: row.created_at.getTime(),
   rotatedAt: row.rotated_at?.getTime() ?? null,
   previousUntil: row.old_until?.getTime() ?? null,

@@ -9,6 +9,7 @@ export type ShownCredential = {
   readonly scopes: readonly PermissionName[] | null;
   readonly projects: readonly string[] | null;
   readonly created_by: string;
+  readonly made_with: string | null;
   readonly created_at: Date;
   readonly rotated_at: Date | null;
   /** Until when the secret before the last rotation counts; null once it does not. */
@@ -17,7 +18,7 @@ export type ShownCredential = {
   readonly last_used_at: Date | null;
 };
 
-export const shownColumns = `id, name, prefix, scopes, projects, created_by, created_at, rotated_at, case when old_until > clock_timestamp() then old_until end as old_until, expires_at, last_used_at`;
+export const shownColumns = `id, name, prefix, scopes, projects, created_by, made_with, created_at, rotated_at, case when old_until > clock_timestamp() then old_until end as old_until, expires_at, last_used_at`;
 
 /** Whose credentials: the tokens of a person or a service account, or the organization's API keys. */
 export type CredentialsOf = { readonly kind: 'user_token'; readonly memberId: string } | { readonly kind: 'api_key' };

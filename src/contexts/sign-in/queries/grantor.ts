@@ -11,9 +11,11 @@ export type Grantor = Narrowing & {
   readonly counts: boolean;
   /** When what it makes ends at the latest: with itself. A session is how its owner comes in, and its end binds nothing. */
   readonly endsAt: Date | null;
+  /** What ends when this one is revoked names it; null for a session, likewise. */
+  readonly madeWith: string | null;
 };
 
-type GrantorRow = CredentialState & Narrowing & { readonly created_by: string; readonly ends_at: Date | null };
+type GrantorRow = CredentialState & Narrowing & { readonly created_by: string; readonly ends_at: Date | null; readonly made_with: string | null };
 
 /**
  * Held until the end of the transaction, so that a revocation comes before what this credential makes, or after it: never in between. One that was
@@ -21,14 +23,14 @@ type GrantorRow = CredentialState & Narrowing & { readonly created_by: string; r
  */
 export async function lockGrantor(tx: Tx, credentialId: string): Promise<Grantor> {
   const [row] = await tx.query<GrantorRow[]>(
-    `select c.scopes, c.projects, c.created_by, case when c.kind <> 'session' then c.expires_at end as ends_at,
+    `select c.scopes, c.projects, c.created_by, case when c.kind <> 'session' then c.expires_at end as ends_at, case when c.kind <> 'session' then c.id end as made_with,
        c.revoked_at is not null as revoked, coalesce(least(c.expires_at, c.idle_until) <= clock_timestamp(), false) as expired, false as suspended
      from credential c where c.organization_id = tenant_organization() and c.id = $1 for no key update`,
     [credentialId],
   );
   if (!row) throw new Error('the credential of an identity is not there');
-  const { scopes, projects, created_by: maker, ends_at: endsAt } = row;
-  return { scopes, projects, maker, counts: credentialCounts(row), endsAt };
+  const { scopes, projects, created_by: maker, ends_at: endsAt, made_with: madeWith } = row;
+  return { scopes, projects, maker, counts: credentialCounts(row), endsAt, madeWith };
 }
 
 type Facts = {
