@@ -2,11 +2,11 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * The token that a credential was made with, and ends with. Null where a session made it, or the operator; and where it is older than this column:
- * those end by themselves and with their maker.
+ * those end by themselves and with their maker. Where that token's row goes with a project, what was made with it has ended before.
  */
 const column = `alter table credential
   add column made_with uuid,
-  add constraint credential_was_made_with_another foreign key (organization_id, made_with) references credential,
+  add constraint credential_was_made_with_another foreign key (organization_id, made_with) references credential on delete set null (made_with),
   add constraint credential_is_not_made_with_itself check (made_with <> id),
   add constraint credential_session_is_made_with_none check (made_with is null or kind <> 'session')`;
 

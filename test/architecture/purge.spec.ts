@@ -80,6 +80,13 @@ describe('the purge of a project', () => {
     ['that names chats', 'chats uuid[]', '', ['planted.chats: may lead to a project, and says not where'], false],
     ['that says where it leads', 'chat_id uuid', `comment on column planted.chat_id is 'references chat (id)'; grant delete on planted to openbot_app`, [], true],
     ['that refers to the organization’s', 'c uuid, foreign key (organization_id, c) references model_connection', '', [], false],
+    [
+      'that refers to itself, and lets go',
+      'project_id uuid, id uuid, up uuid, primary key (organization_id, id), foreign key (organization_id, up) references planted on delete set null (up)',
+      'grant delete on planted to openbot_app',
+      [],
+      true,
+    ],
     ['that refers to a member', 'm uuid, foreign key (organization_id, m) references member', 'grant delete on planted to openbot_app', [], true],
   ])('a planted table %s', async (_, columns, statements, found, isEmptied) => {
     await superuser.query('begin');

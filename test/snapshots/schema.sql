@@ -391,7 +391,7 @@ constraint credential_old_secret_is_whole CHECK (num_nulls(old_prefix, old_hash,
 constraint credential_session_ends CHECK (kind <> 'session'::text OR expires_at IS NOT NULL)
 constraint credential_session_is_made_with_none CHECK (made_with IS NULL OR kind <> 'session'::text)
 constraint credential_user_agent_is_short CHECK (char_length(user_agent) <= 300)
-constraint credential_was_made_with_another FOREIGN KEY (organization_id, made_with) REFERENCES credential(organization_id, id)
+constraint credential_was_made_with_another FOREIGN KEY (organization_id, made_with) REFERENCES credential(organization_id, id) ON DELETE SET NULL (made_with)
 INDEX credential_is_found_by_maker ON public.credential USING btree (organization_id, created_by)
 INDEX credential_is_found_by_old_prefix ON public.credential USING btree (organization_id, old_prefix) WHERE (old_prefix IS NOT NULL)
 INDEX credential_is_found_by_prefix ON public.credential USING btree (organization_id, prefix)

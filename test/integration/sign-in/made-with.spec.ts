@@ -4,6 +4,7 @@ import { startTestApp, type Call, type Caller, type TestApp } from '@test/suppor
 import { signedIn } from '@test/support/browser.js';
 import { openTestDatabase, type TestDatabase } from '@test/support/database.js';
 import { eventually } from '@test/support/eventually.js';
+import { inOrder } from '@test/support/held-lock.js';
 
 let database: TestDatabase;
 let app: TestApp;
@@ -73,17 +74,15 @@ test('what a session made stays when the session ends', async () => {
 test('what is being made at that moment ends too', async () => {
   const root = await make(owner.call);
   const child = await make(root.call);
-  // Both wait for the row of the child: what makes something with it came first.
-  await outside.query('begin');
-  await outside.query('select 1 from credential where id = $1 for update', [fromPublicId('token', child.id)]);
-  const waiting = (count: number) => eventually(async () => (await outside.query('select 1 from pg_stat_activity where wait_event_type = $1', ['Lock'])).rowCount === count);
-  const making = make(child.call);
-  await waiting(1);
-  const revoking = revoke(root);
-  await waiting(2);
-  await outside.query('commit');
-  const made = await making;
-  expect((await revoking).status).toBe(204);
+  // What makes something with the child comes first.
+  const row = { sql: 'select 1 from credential where id = $1 for update', values: [fromPublicId('token', child.id)] };
+  const [made, revoked] = await inOrder(
+    outside,
+    row,
+    () => make(child.call),
+    () => revoke(root),
+  );
+  expect(revoked.status).toBe(204);
   expect(await counts(made)).toBe(401);
 });
 
