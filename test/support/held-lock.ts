@@ -1,11 +1,11 @@
-import type { Client } from 'pg';
+import type { ClientBase } from 'pg';
 import { eventually } from './eventually.js';
 
 // That a credential was used is recorded beside the request, which does not wait for it.
 const waiters = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query not like '%set last_used_at%'`;
 
 /** Until exactly so many of the database's connections wait for a lock. */
-export const lockWaiters = (outside: Client, count: number): Promise<number | null> =>
+export const lockWaiters = (outside: ClientBase, count: number): Promise<number | null> =>
   eventually(
     async () => {
       // Within a transaction the activity reads as it was when it was first asked for.
@@ -20,7 +20,7 @@ export const lockWaiters = (outside: Client, count: number): Promise<number | nu
  * answers in that order.
  */
 export async function inOrder<T extends readonly (() => Promise<unknown>)[]>(
-  outside: Client,
+  outside: ClientBase,
   lock: { readonly sql: string; readonly values: readonly unknown[] },
   ...requests: T
 ): Promise<{ [each in keyof T]: Awaited<ReturnType<T[each]>> }> {

@@ -7,18 +7,17 @@ import type { Tx } from '@engine/tx.js';
 import type { Identity } from '@platform/identity/identity.js';
 import type { InvitationProject } from './queries/invitations.js';
 
-/** Whether the caller may invite so, by what their credential may do now in each of the projects. Answers those projects that are there. */
+/** Whether the caller, as they are now, may invite so, by what their credential may do in each of the projects. Answers those projects that are there. */
 export async function judgeInvitation(
   tx: Tx,
   queries: QueryBus,
-  { context, tokenId }: Identity,
+  { context, tokenId, permissions }: Identity,
   wanted: Invited & { readonly projects: readonly InvitationProject[] },
 ): Promise<Result<readonly InvitationProject[], Forbidden>> {
-  const asker = await queries.execute(new LoadIdentityQuery(context, tokenId, tx));
   const given = [];
   for (const project of wanted.projects) {
     const there = await queries.execute(new LoadIdentityQuery({ ...context, projectId: project.projectId }, tokenId, tx));
     if (there) given.push({ project, rights: there.permissions, role: project.role });
   }
-  return asker && mayInvite(asker.permissions, wanted, given) ? ok(given.map(({ project }) => project)) : fail({ _tag: 'Forbidden' });
+  return mayInvite(permissions, wanted, given) ? ok(given.map(({ project }) => project)) : fail({ _tag: 'Forbidden' });
 }

@@ -5,6 +5,7 @@ import { CreateOrganizationHandler } from './commands/create-organization.comman
 import { CreateProjectHandler } from './commands/create-project.command.js';
 import { CreateServiceAccountHandler } from './commands/create-service-account.command.js';
 import { DeleteProjectHandler } from './commands/delete-project.command.js';
+import { LockMembersHandler, LockRightsHandler } from './commands/lock-rights.command.js';
 import { MirrorKeyHandler } from './commands/mirror-key.command.js';
 import { NameMemberHandler } from './commands/name-member.command.js';
 import { RemoveMemberHandler } from './commands/remove-member.command.js';
@@ -13,7 +14,7 @@ import { RenameProjectHandler } from './commands/rename-project.command.js';
 import { SetProjectMembersHandler } from './commands/set-project-members.command.js';
 import { SetDirectoryStopHandler } from './commands/set-directory-stop.js';
 import { StopWorkHandler } from './commands/stop-work.command.js';
-import { AdmitVouchedHandler, LockMembersHandler, SetVouchedRoleHandler } from './commands/vouched-members.js';
+import { AdmitVouchedHandler, SetVouchedRoleHandler } from './commands/vouched-members.js';
 import { MembersController } from './http/members.controller.js';
 import { OrganizationController } from './http/organization.controller.js';
 import { ProjectPurgesController } from './http/project-purges.controller.js';
@@ -45,6 +46,7 @@ import { ProjectPurgeSaga } from './sagas/project-purge.saga.js';
     FindServiceAccountHandler,
     FindStandingsHandler,
     LockMembersHandler,
+    LockRightsHandler,
     MayAdmitHandler,
     MirrorKeyHandler,
     NameMemberHandler,

@@ -2,7 +2,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { routeClasses, routeClassNames, type RouteClass } from '@domain/access/route-classes.js';
 import { csrfMissing, isSafe } from '@platform/identity/forgery.js';
 import type { Permission } from '@platform/identity/identity.js';
-import { transportProblems, type TransportTag } from './transport-problems.js';
+import { permissionMissing, transportProblems, type TransportTag } from './transport-problems.js';
 
 type Schema = Record<string, unknown>;
 type Response = { description: string; headers?: Record<string, object>; content: { 'application/json': { schema: Schema; examples?: Record<string, { value: object }> } } };
@@ -52,7 +52,7 @@ const failed = (status: number, category: string, message: string): Declared => 
 const notPermitted = (permission: Permission): Declared => ({
   status: 403,
   schema: 'PermissionMissing',
-  example: { _tag: 'Forbidden', message: `This needs the permission ${permission}.`, permission },
+  example: permissionMissing(permission),
 });
 
 const header = (description: string, example: string): object => ({ description, schema: { ...text, example } });

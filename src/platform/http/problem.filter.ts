@@ -3,11 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { SafeFailure } from '@domain/executions/failures.js';
 import { ProjectClosed } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
+import { RightLost } from '@platform/identity/right-lost.js';
 import { toPublicId } from '@platform/ids/typeid.js';
 import type { ErrorRecords } from '@platform/observability/error-records.js';
 import type { KnownRoutes } from './known-routes.js';
 import { scimErrorOf, scimType, speaksScim } from './scim-error.js';
-import { bodyOf, transportProblem } from './transport-problems.js';
+import { bodyOf, permissionMissing, transportProblem } from './transport-problems.js';
 
 export const errorIdHeader = 'openbot-error-id';
 const retryAfterSeconds = 1;
@@ -24,6 +25,13 @@ const declared = (exception: HttpException): object | null => {
   const body = exception.getResponse();
   return typeof body === 'object' && typeof (body as { _tag?: unknown })._tag === 'string' ? body : null;
 };
+
+/** The request was let in before the end of the project, the right or the credential, and came to its first write after: it is answered as if it had come after. */
+function lostMeanwhile(exception: unknown): { readonly status: number; readonly body: object } | null {
+  if (exception instanceof ProjectClosed) return { status: 404, body: bodyOf('ProjectNotFound') };
+  if (!(exception instanceof RightLost)) return null;
+  return exception.permission === null ? { status: 401, body: bodyOf('Unauthenticated') } : { status: 403, body: permissionMissing(exception.permission) };
+}
 
 type IdentifiedRequest = FastifyRequest & { readonly identity?: Identity };
 
@@ -51,9 +59,9 @@ export class ProblemFilter implements ExceptionFilter {
       return;
     }
     const known = exception instanceof HttpException ? declared(exception) : null;
+    const late = lostMeanwhile(exception);
     if (known) this.send(reply, (exception as HttpException).getStatus(), known);
-    // The request was let in before the project's end, and came to its first write after.
-    else if (exception instanceof ProjectClosed) this.send(reply, 404, bodyOf('ProjectNotFound'));
+    else if (late) this.send(reply, late.status, late.body);
     else this.sendUndeclared(exception, request, reply);
   }
 

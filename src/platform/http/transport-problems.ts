@@ -18,6 +18,8 @@ export type TransportTag = keyof typeof transportProblems;
 
 export const bodyOf = (tag: TransportTag): { _tag: TransportTag; message: string } => ({ _tag: tag, message: transportProblems[tag].message });
 
+export const permissionMissing = (permission: string) => ({ _tag: 'Forbidden', message: `This needs the permission ${permission}.`, permission });
+
 /** The problem that says what a bare status says; a client's fault without a name of its own is `InvalidInput`. */
 export function transportProblem(status: number): { status: number; body: object } {
   const tag = (Object.keys(transportProblems) as TransportTag[]).find((name) => transportProblems[name].status === status);

@@ -1,9 +1,10 @@
 import { HttpException } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
+import { permissionMissing } from '@platform/http/transport-problems.js';
 import { countedAlready } from '@platform/limits/request-limiter.js';
 import type { Permission } from './identity.js';
 
-const forbidden = (permission: Permission): HttpException => new HttpException({ _tag: 'Forbidden', message: `This needs the permission ${permission}.`, permission }, 403);
+const forbidden = (permission: Permission): HttpException => new HttpException(permissionMissing(permission), 403);
 
 /** The path of what a request is about: up to the last id in it, or null for one without ids. */
 export function resourceOf(pattern: string, url: string): string | null {

@@ -1,5 +1,5 @@
 import { toPublicId } from '@platform/ids/typeid.js';
-import { resolve, type Document, type Schema } from './every-route-document.js';
+import { bodySchemaOf, parametersOf, resolve, type Document, type Operation, type Schema } from './every-route-document.js';
 import type { Tenant } from './every-route-world.js';
 
 type Body = Readonly<Record<string, unknown>>;
@@ -91,6 +91,16 @@ export const goodBodies: Readonly<Record<string, (tenant: Tenant) => Body>> = {
   interruptChat: () => ({ commandKey: commandKey(), delegations: false }),
   replaceTodos: () => ({ revision: 0, items: [{ id: 'fix', content: 'Fix it', status: 'pending' }] }),
 };
+
+/** What else the operation needs, beside its path, to be answered by what the path names. */
+export function goodRequest(operation: Operation, tenant: Tenant): { readonly body?: string; readonly query?: string } {
+  const needed = parametersOf(operation, 'query').filter(({ required }) => required);
+  const make = goodBodies[operation.operationId];
+  return {
+    ...(bodySchemaOf(operation) && make ? { body: JSON.stringify(make(tenant)) } : {}),
+    ...(needed.length > 0 ? { query: `?${needed.map(({ name }) => `${name}=1`).join('&')}` } : {}),
+  };
+}
 
 /** A body with one fault, and the field that is at fault. */
 export type Fault = { readonly what: string; readonly field: string; readonly body: unknown };

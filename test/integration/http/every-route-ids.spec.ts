@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import { idPrefixes } from '@domain/ids.js';
 import { toPublicId } from '@platform/ids/typeid.js';
-import { goodBodies } from './every-route-bodies.js';
+import { goodRequest } from './every-route-bodies.js';
 import { bodySchemaOf, mismatches, parametersOf, prefilled, type Operation } from './every-route-document.js';
 import { kindOf, missingId, openEveryRoute, send, type EveryRoute, type Ids, type Sent, type Tenant } from './every-route-world.js';
 
@@ -16,15 +16,7 @@ afterAll(() => world.close());
 
 const withIds = (): Operation[] => world.operations.filter((operation) => parametersOf(operation, 'path').length > 0);
 /** What else the operation needs to be answered by what its path names. */
-const rest = (operation: Operation, tenant: Tenant) => {
-  const needed = parametersOf(operation, 'query').filter(({ required }) => required);
-  const make = goodBodies[operation.operationId];
-  return {
-    token: tenant.owner.token,
-    ...(bodySchemaOf(operation) && make ? { body: JSON.stringify(make(tenant)) } : {}),
-    ...(needed.length > 0 ? { query: `?${needed.map(({ name }) => `${name}=1`).join('&')}` } : {}),
-  };
-};
+const rest = (operation: Operation, tenant: Tenant) => ({ token: tenant.owner.token, ...goodRequest(operation, tenant) });
 const asked = (operation: Operation, tenant: Tenant, ids: Ids): Promise<Sent> => send(world, operation, ids, rest(operation, tenant));
 const same = (one: Sent, other: Sent): boolean => one.status === other.status && one.text === other.text;
 const missingIds = (ids: Ids): Ids => Object.fromEntries(Object.keys(ids).map((name) => [name, missingId(name)]));

@@ -4,8 +4,8 @@ import { keyScopes } from '@domain/access/credentials.js';
 import { organizationRoleNames } from '@domain/access/roles.js';
 import { Authenticator } from '@platform/identity/authenticator.js';
 import { fromPublicId } from '@platform/ids/typeid.js';
-import { goodBodies } from './every-route-bodies.js';
-import { bodySchemaOf, isPublic, parametersOf, type Operation } from './every-route-document.js';
+import { goodRequest } from './every-route-bodies.js';
+import { isPublic, parametersOf, type Operation } from './every-route-document.js';
 import { missingId, openEveryRoute, pathOf, send, type EveryRoute, type Ids, type Sent } from './every-route-world.js';
 
 // Some thousand requests, one after the other.
@@ -58,15 +58,7 @@ async function narrowed(): Promise<Someone[]> {
   return [...(await Promise.all([...tokens, ...keys])), { who: 'token for another project', token: await made('/v1/me/tokens', { projects: [project] }) }];
 }
 
-const asked = (operation: Operation, token: string, ids: Ids): Promise<Sent> => {
-  const needed = parametersOf(operation, 'query').filter(({ required }) => required);
-  const make = goodBodies[operation.operationId];
-  return send(world, operation, ids, {
-    token,
-    ...(bodySchemaOf(operation) && make ? { body: JSON.stringify(make(world.mine)) } : {}),
-    ...(needed.length > 0 ? { query: `?${needed.map(({ name }) => `${name}=1`).join('&')}` } : {}),
-  });
-};
+const asked = (operation: Operation, token: string, ids: Ids): Promise<Sent> => send(world, operation, ids, { token, ...goodRequest(operation, world.mine) });
 const isStream = ({ operationId }: Operation): boolean => operationId.startsWith('observe');
 const guarded = (): Operation[] => world.operations.filter((operation) => !isPublic(operation));
 const hasIds = (operation: Operation): boolean => parametersOf(operation, 'path').length > 0;

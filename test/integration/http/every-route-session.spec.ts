@@ -1,8 +1,8 @@
 import { isSafe } from '@platform/identity/forgery.js';
 import { sessionCookie } from '@platform/identity/session-cookie.js';
 import { eventually } from '@test/support/eventually.js';
-import { goodBodies } from './every-route-bodies.js';
-import { bodySchemaOf, isPublic, parametersOf, type Operation } from './every-route-document.js';
+import { goodRequest } from './every-route-bodies.js';
+import { isPublic, type Operation } from './every-route-document.js';
 import { openEveryRoute, send, type EveryRoute, type Sent, type Tenant } from './every-route-world.js';
 
 // Each route twice and more, one after the other.
@@ -17,16 +17,8 @@ afterAll(() => world.close());
 const cookieOf = ({ browser }: Tenant): Record<string, string> => ({ cookie: `${sessionCookie}=${browser.cookie}` });
 
 /** The good request of a route, by whatever says who asks. */
-function ask(operation: Operation, tenant: Tenant, by: { readonly token?: string; readonly headers?: Record<string, string> }): Promise<Sent> {
-  const needed = parametersOf(operation, 'query').filter(({ required }) => required);
-  const make = goodBodies[operation.operationId];
-  return send(world, operation, tenant.ids, {
-    token: by.token ?? null,
-    ...(by.headers ? { headers: by.headers } : {}),
-    ...(bodySchemaOf(operation) && make ? { body: JSON.stringify(make(tenant)) } : {}),
-    ...(needed.length > 0 ? { query: `?${needed.map(({ name }) => `${name}=1`).join('&')}` } : {}),
-  });
-}
+const ask = (operation: Operation, tenant: Tenant, by: { readonly token?: string; readonly headers?: Record<string, string> }): Promise<Sent> =>
+  send(world, operation, tenant.ids, { token: by.token ?? null, ...(by.headers ? { headers: by.headers } : {}), ...goodRequest(operation, tenant) });
 
 const closed = (): Operation[] => world.operations.filter((operation) => !isPublic(operation) && !/^observe/.test(operation.operationId));
 /** No turn runs: where one was sent, the answers of the next routes would tell how far it was. */

@@ -5,9 +5,9 @@ import type { Forbidden, MemberNotFound } from '@domain/organizations/member.js'
 import { fail, ok, type Result } from '@domain/result.js';
 import { setupLinkLife, type AddressMissing, type OwnWayIn } from '@domain/sign-in/sign-in.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
+import { LockRightsCommand } from '@contexts/organizations/public/lock-rights.command.js';
 import { FindMemberQuery } from '@contexts/organizations/public/member.queries.js';
 import { EndSessionsCommand } from '@contexts/sign-in/public/end-sessions.command.js';
-import { LoadIdentityQuery } from '@contexts/sign-in/public/load-identity.query.js';
 import { transact } from '@platform/database/transact.js';
 import { newToken } from '@platform/identity/credential-text.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -37,12 +37,12 @@ export class AllowPasswordHandler implements ICommandHandler<AllowPasswordComman
   ) {}
 
   execute({ identity, memberId, allowed }: AllowPasswordCommand): Promise<Result<AllowedPassword, AllowPasswordFailure>> {
-    const { context, tokenId } = identity;
+    const { context } = identity;
     return transact<Result<AllowedPassword, AllowPasswordFailure>>(this.db, context, async (tx) => {
+      const { permissions } = await this.commands.execute(new LockRightsCommand(tx, identity, 'members.manage'));
       const member = await this.queries.execute(new FindMemberQuery(context, memberId, tx));
       if (!member) return fail({ _tag: 'MemberNotFound' });
-      const asker = await this.queries.execute(new LoadIdentityQuery(context, tokenId, tx));
-      if (!asker || !mayAppoint(asker.permissions, 'owner')) return fail({ _tag: 'Forbidden' });
+      if (!mayAppoint(permissions, 'owner')) return fail({ _tag: 'Forbidden' });
       if (!allowed) {
         // Their session ends with it: who holds no token would be out, and the last owner for good.
         if (memberId === identity.memberId && identity.credential === 'session') return fail({ _tag: 'OwnWayIn' });

@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import { fail, ok, type Result } from '@domain/result.js';
 import type { LinkNotFound, SetUpFailure } from '@domain/sign-in/sign-in.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
+import { LockMembersCommand } from '@contexts/organizations/public/lock-members.command.js';
 import { FindMemberQuery, type Member } from '@contexts/organizations/public/member.queries.js';
 import { NameMemberCommand } from '@contexts/organizations/public/name-member.command.js';
 import { BeginSessionCommand } from '@contexts/sign-in/public/begin-session.command.js';
@@ -47,6 +48,8 @@ export class SetUpAccountHandler implements ICommandHandler<SetUpAccountCommand>
     if (!prepared.ok) return prepared;
 
     const begun = await transact<Result<BegunSession, LinkNotFound>>(this.db, context, async (tx) => {
+      // As a sign-in: a change of what the member is comes before it, or after it.
+      await this.commands.execute(new LockMembersCommand(tx));
       const member = await this.find(tx, link, 'for no key update');
       if (!member) return fail(missing);
       await storePassword(tx, member.id, prepared.value);

@@ -6,7 +6,8 @@ import type { SignInFailure, SignInRefused } from '@domain/sign-in/sign-in.js';
 import type { AuditEvent } from '@domain/audit/entry.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { FindOrganizationQuery } from '@contexts/organizations/public/find-organization.query.js';
-import { FindPersonByEmailQuery } from '@contexts/organizations/public/member.queries.js';
+import { LockMembersCommand } from '@contexts/organizations/public/lock-members.command.js';
+import { FindMemberQuery, FindPersonByEmailQuery } from '@contexts/organizations/public/member.queries.js';
 import { BeginSessionCommand } from '@contexts/sign-in/public/begin-session.command.js';
 import { CameFromQuery } from '@contexts/sign-in/public/came-from.query.js';
 import { LeaveSessionCommand } from '@contexts/sign-in/public/leave-session.command.js';
@@ -72,9 +73,12 @@ export class SignInHandler implements ICommandHandler<SignInCommand> {
     const stronger = isWeaker(passwordHash) ? await this.hasher.hash(password) : null;
 
     return transact<Result<BegunSession, SignInRefused>>(this.db, context, async (tx) => {
+      // A change of what the member is comes before this, or after it, and then ends this session too.
+      await this.commands.execute(new LockMembersCommand(tx));
+      const member = await this.queries.execute(new FindMemberQuery(context, memberId, tx));
       const account = await lockAccount(tx, memberId);
       // What was changed or taken while it was checked is not what was checked.
-      if (!account?.break_glass || account.password_hash !== passwordHash) return fail(refused);
+      if (!member || member.suspended || !account?.break_glass || account.password_hash !== passwordHash) return fail(refused);
       if (stronger?.ok) await storePassword(tx, memberId, stronger.value);
       return ok(await this.commands.execute(new BeginSessionCommand(organizationId, memberId, visitor, 'password', tx)));
     });

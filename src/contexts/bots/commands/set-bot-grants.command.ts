@@ -5,6 +5,7 @@ import type { BotConflict, BotNotFound, GrantInvalid } from '@domain/bots/bot.js
 import type { Forbidden } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
+import { LockRightsCommand } from '@contexts/organizations/public/lock-rights.command.js';
 import { FindMembersQuery } from '@contexts/organizations/public/member.queries.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -36,7 +37,8 @@ export class SetBotGrantsHandler implements ICommandHandler<SetBotGrantsCommand>
 
   execute({ identity, botId, expected, grants }: SetBotGrantsCommand): Promise<Result<BotGrants, SetBotGrantsFailure>> {
     return transact<Result<BotGrants, SetBotGrantsFailure>>(this.db, identity.context, async (tx) => {
-      const locked = await lockBotForChange(tx, identity, botId, expected, 'share');
+      const asker = await this.commands.execute(new LockRightsCommand(tx, identity, 'bots.share'));
+      const locked = await lockBotForChange(tx, asker, botId, expected, 'share');
       if (!locked.ok) return locked;
       const ids = grants.map((grant) => grant.memberId);
       const known = new Set((await this.queries.execute(new FindMembersQuery(identity.context, ids, tx))).map((member) => member.id));

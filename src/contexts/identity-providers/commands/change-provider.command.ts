@@ -5,6 +5,7 @@ import { fail, ok, type Result } from '@domain/result.js';
 import type { Tx } from '@engine/tx.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { Config } from '@platform/config/config.js';
+import { LockRightsCommand } from '@contexts/organizations/public/lock-rights.command.js';
 import { read, transact } from '@platform/database/transact.js';
 import { Egress } from '@platform/egress/egress.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -56,6 +57,7 @@ export class ChangeProviderHandler implements ICommandHandler<ChangeProviderComm
     const sealed = typeof secret === 'string' ? key.seal(secretBinding(id), secret) : null;
     return withProviderName(() =>
       transact<Result<ProviderRow, IdentityProviderNotFound | IdentityProviderConflict>>(this.db, context, async (tx) => {
+        await this.commands.execute(new LockRightsCommand(tx, identity, 'sso.manage'));
         const row = await lockProvider(tx, id);
         if (!row) return fail({ _tag: 'IdentityProviderNotFound' });
         if (row.revision !== expected) return fail({ _tag: 'IdentityProviderConflict', revision: row.revision });

@@ -8,6 +8,7 @@ import type { IdentityProviderNotFound } from '@domain/identity-providers/provid
 import type { Forbidden } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
+import { LockRightsCommand } from '@contexts/organizations/public/lock-rights.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { toPublicId } from '@platform/ids/typeid.js';
@@ -39,6 +40,7 @@ export class ClaimDomainHandler implements ICommandHandler<ClaimDomainCommand> {
     const name = domainName(domain);
     if (name === null) return fail({ _tag: 'DomainInvalid', field: 'domain' });
     return transact<Result<DomainRow, ClaimDomainFailure>>(this.db, identity.context, async (tx) => {
+      await this.commands.execute(new LockRightsCommand(tx, identity, 'sso.manage'));
       if (!(await lockProvider(tx, providerId))) return fail({ _tag: 'IdentityProviderNotFound' });
       const id = uuidv7();
       const made = await tx.query<unknown[]>(

@@ -6,6 +6,7 @@ import type { Forbidden } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { Config } from '@platform/config/config.js';
+import { LockRightsCommand } from '@contexts/organizations/public/lock-rights.command.js';
 import { transact } from '@platform/database/transact.js';
 import { Egress } from '@platform/egress/egress.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -47,6 +48,7 @@ export class CreateProviderHandler implements ICommandHandler<CreateProviderComm
     const { name, enabled, ...settings } = checked.value;
     return withProviderName(() =>
       transact(this.db, context, async (tx) => {
+        await this.commands.execute(new LockRightsCommand(tx, identity, 'sso.manage'));
         await tx.query(
           `insert into identity_provider (organization_id, id, kind, name, enabled, settings, sealed_secret) values (tenant_organization(), $1, 'oidc', $2, $3, $4, $5)`,
           [id, name, enabled, JSON.stringify(settings), sealed],

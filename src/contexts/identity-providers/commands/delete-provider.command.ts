@@ -4,6 +4,7 @@ import type { IdentityProviderNotFound } from '@domain/identity-providers/provid
 import type { Forbidden } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
+import { LockRightsCommand } from '@contexts/organizations/public/lock-rights.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { lockProvider } from '../queries/providers.js';
@@ -30,6 +31,7 @@ export class DeleteProviderHandler implements ICommandHandler<DeleteProviderComm
   async execute({ identity, id }: DeleteProviderCommand): Promise<Result<null, DeleteProviderFailure>> {
     if (!identity.permissions.has('sso.manage')) return fail({ _tag: 'Forbidden' });
     return transact<Result<null, DeleteProviderFailure>>(this.db, identity.context, async (tx) => {
+      await this.commands.execute(new LockRightsCommand(tx, identity, 'sso.manage'));
       if (!(await lockProvider(tx, id))) return fail({ _tag: 'IdentityProviderNotFound' });
       const [released] = await tx.query<[{ id: string }[], number]>(
         `delete from organization_domain where organization_id = tenant_organization() and provider_id = $1 returning id`,

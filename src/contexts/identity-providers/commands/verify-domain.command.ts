@@ -3,9 +3,10 @@ import { DataSource } from 'typeorm';
 import type { DomainNotFound, DomainUnproven, DomainUnreachable } from '@domain/identity-providers/domain-failures.js';
 import type { Forbidden } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
-import type { TenantContext } from '@domain/tenancy.js';
 import type { AuditActor } from '@domain/audit/entry.js';
+import type { Tx } from '@engine/tx.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
+import { LockRightsCommand } from '@contexts/organizations/public/lock-rights.command.js';
 import { read, transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { DomainRecords } from '../domain-records.js';
@@ -40,7 +41,10 @@ export class VerifyDomainHandler implements ICommandHandler<VerifyDomainCommand>
     const found = await this.records.findTexts(name);
     if (found === null) return fail({ _tag: 'DomainUnreachable', retryAfterMs: 10_000 });
     if (!found.includes(value)) return fail({ _tag: 'DomainUnproven', name, value, found: found.length });
-    return storeVerified(this.db, this.commands, { context: identity.context, who: identity, by: 'dns', id });
+    return transact<Result<DomainRow, DomainNotFound>>(this.db, identity.context, async (tx) => {
+      await this.commands.execute(new LockRightsCommand(tx, identity, 'sso.manage'));
+      return storeVerified(tx, this.commands, { who: identity, by: 'dns', id });
+    });
   }
 }
 
@@ -58,18 +62,18 @@ export class VouchForDomainHandler implements ICommandHandler<VouchForDomainComm
       tx.query<{ id: string }[]>(`select id from organization_domain where organization_id = tenant_organization() and domain = $1`, [domain]),
     );
     if (!claimed) return fail({ _tag: 'DomainNotFound' });
-    const stored = await storeVerified(this.db, this.commands, { context, who: { kind: 'operator' }, by: 'operator', id: claimed.id });
+    const vouched = { who: { kind: 'operator' }, by: 'operator', id: claimed.id } as const;
+    const stored = await transact<Result<DomainRow, DomainNotFound>>(this.db, context, (tx) => storeVerified(tx, this.commands, vouched));
     return stored.ok ? ok(null) : stored;
   }
 }
 
-type Shown = { readonly context: TenantContext; readonly who: Identity | AuditActor; readonly by: 'dns' | 'operator'; readonly id: string };
+type Shown = { readonly who: Identity | AuditActor; readonly by: 'dns' | 'operator'; readonly id: string };
 
-const storeVerified = (db: DataSource, commands: CommandBus, { context, who, by, id }: Shown): Promise<Result<DomainRow, DomainNotFound>> =>
-  transact<Result<DomainRow, DomainNotFound>>(db, context, async (tx) => {
-    await markVerified(tx, id);
-    const row = await findDomain(tx, id);
-    if (!row) return fail({ _tag: 'DomainNotFound' });
-    await commands.execute(new RecordAuditCommand(tx, who, { action: 'domain.verified', target: id, detail: { by } }));
-    return ok(row);
-  });
+async function storeVerified(tx: Tx, commands: CommandBus, { who, by, id }: Shown): Promise<Result<DomainRow, DomainNotFound>> {
+  await markVerified(tx, id);
+  const row = await findDomain(tx, id);
+  if (!row) return fail({ _tag: 'DomainNotFound' });
+  await commands.execute(new RecordAuditCommand(tx, who, { action: 'domain.verified', target: id, detail: { by } }));
+  return ok(row);
+}

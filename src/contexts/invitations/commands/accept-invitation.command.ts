@@ -10,6 +10,7 @@ import { GivePasswordCommand } from '@contexts/accounts/public/give-password.com
 import { PreparePasswordCommand } from '@contexts/accounts/public/prepare-password.command.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { AdmitMemberCommand } from '@contexts/organizations/public/admit-member.command.js';
+import { LockMembersCommand } from '@contexts/organizations/public/lock-members.command.js';
 import { BeginSessionCommand } from '@contexts/sign-in/public/begin-session.command.js';
 import { LeaveSessionCommand } from '@contexts/sign-in/public/leave-session.command.js';
 import type { Tx } from '@engine/tx.js';
@@ -53,6 +54,7 @@ export class AcceptInvitationHandler implements ICommandHandler<AcceptInvitation
     if (!prepared.ok) return prepared;
 
     const begun = await transact<Result<BegunSession, AdmitFailure>>(this.db, context, async (tx) => {
+      await this.commands.execute(new LockMembersCommand(tx));
       const invitation = await findByText(tx, text, 'for no key update of i');
       if (!invitation) return fail({ _tag: 'InvitationNotFound' });
       const admitted = await this.admit(tx, invitation, given.name, visitor.address);

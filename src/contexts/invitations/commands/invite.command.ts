@@ -6,6 +6,7 @@ import type { Forbidden, MemberConflict } from '@domain/organizations/member.js'
 import type { ProjectNotFound } from '@domain/organizations/project.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
+import { LockRightsCommand } from '@contexts/organizations/public/lock-rights.command.js';
 import { FindPersonByEmailQuery } from '@contexts/organizations/public/member.queries.js';
 import { transact } from '@platform/database/transact.js';
 import { newToken } from '@platform/identity/credential-text.js';
@@ -44,7 +45,8 @@ export class InviteHandler implements ICommandHandler<InviteCommand> {
   execute({ identity, wanted }: InviteCommand): Promise<Result<MadeInvitation, InviteFailure>> {
     const { context, memberId } = identity;
     return transact<Result<MadeInvitation, InviteFailure>>(this.db, context, async (tx) => {
-      const judged = await judgeInvitation(tx, this.queries, identity, wanted);
+      const asker = await this.commands.execute(new LockRightsCommand(tx, identity, 'members.create'));
+      const judged = await judgeInvitation(tx, this.queries, asker, wanted);
       if (!judged.ok) return judged;
       if (judged.value.length < wanted.projects.length) return fail({ _tag: 'ProjectNotFound' });
       if (await this.queries.execute(new FindPersonByEmailQuery(context, wanted.email, tx))) return fail({ _tag: 'MemberConflict' });

@@ -4,6 +4,7 @@ import type { InvitationNotFound } from '@domain/organizations/invitation.js';
 import type { Forbidden } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
+import { LockRightsCommand } from '@contexts/organizations/public/lock-rights.command.js';
 import { transact } from '@platform/database/transact.js';
 import { newToken } from '@platform/identity/credential-text.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -34,9 +35,10 @@ export class RenewInvitationHandler implements ICommandHandler<RenewInvitationCo
 
   execute({ identity, invitationId, expiresInMs }: RenewInvitationCommand): Promise<Result<MadeInvitation, RenewInvitationFailure>> {
     return transact<Result<MadeInvitation, RenewInvitationFailure>>(this.db, identity.context, async (tx) => {
+      const asker = await this.commands.execute(new LockRightsCommand(tx, identity, 'members.create'));
       const before = await lockInvitation(tx, invitationId);
       if (!before) return fail({ _tag: 'InvitationNotFound' });
-      const judged = await judgeInvitation(tx, this.queries, identity, { ...before, passwordSignIn: before.password_sign_in });
+      const judged = await judgeInvitation(tx, this.queries, asker, { ...before, passwordSignIn: before.password_sign_in });
       if (!judged.ok) return judged;
       const { token: text, prefix, hash } = newToken(identity.context.organizationId, 'obi_');
       await tx.query(

@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import type { InvitationNotFound } from '@domain/organizations/invitation.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
+import { LockRightsCommand } from '@contexts/organizations/public/lock-rights.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 
@@ -25,6 +26,7 @@ export class RevokeInvitationHandler implements ICommandHandler<RevokeInvitation
 
   execute({ identity, invitationId }: RevokeInvitationCommand): Promise<Result<null, InvitationNotFound>> {
     return transact<Result<null, InvitationNotFound>>(this.db, identity.context, async (tx) => {
+      await this.commands.execute(new LockRightsCommand(tx, identity, 'members.create'));
       const [, revoked] = await tx.query<[unknown[], number]>(
         `update invitation set revoked_at = clock_timestamp() where organization_id = tenant_organization() and id = $1 and accepted_at is null and revoked_at is null`,
         [invitationId],

@@ -9,11 +9,10 @@ import {
   type ModelConnectionNameTaken,
   type ModelConnectionNotFound,
 } from '@domain/models/connection.js';
-import type { Rights } from '@domain/access/rights.js';
-import type { Forbidden } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import type { Tx } from '@engine/tx.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
+import { LockRightsCommand } from '@contexts/organizations/public/lock-rights.command.js';
 import { read, transact } from '@platform/database/transact.js';
 import { Egress } from '@platform/egress/egress.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -26,7 +25,7 @@ import { checkReachableConnection, withNameTaken } from './connection-rules.js';
 export type ConnectionChange = {
   readonly [Field in 'name' | 'baseUrl' | 'api' | 'models']?: ConnectionSettings[Field] | undefined;
 } & { readonly apiKey?: string | null | undefined };
-export type ChangeConnectionFailure = Forbidden | ModelConnectionNotFound | ModelConnectionConflict | ModelConnectionInvalid | ModelConnectionNameTaken;
+export type ChangeConnectionFailure = ModelConnectionNotFound | ModelConnectionConflict | ModelConnectionInvalid | ModelConnectionNameTaken;
 
 /** `expected`: the revision that the caller has read. */
 export class ChangeConnectionCommand extends Command<Result<ConnectionRow, ChangeConnectionFailure>> {
@@ -50,10 +49,10 @@ export class ChangeConnectionHandler implements ICommandHandler<ChangeConnection
   ) {}
 
   async execute({ identity, connectionId: id, expected, change }: ChangeConnectionCommand): Promise<Result<ConnectionRow, ChangeConnectionFailure>> {
-    const { context, permissions } = identity;
+    const { context } = identity;
     const { organizationId } = context;
     const seen = await read(this.db, context, (tx) => findConnection(tx, organizationId, id));
-    const allowed = admitChange(seen, permissions, expected);
+    const allowed = admitChange(seen, expected);
     if (!allowed.ok) return allowed;
     // Judged outside the transaction, on the revision that the transaction then insists on.
     const wanted = await this.wanted(allowed.value, change);
@@ -62,7 +61,8 @@ export class ChangeConnectionHandler implements ICommandHandler<ChangeConnection
     const sealed = typeof change.apiKey === 'string' ? key.seal(keyBinding(id), change.apiKey) : null;
     return withNameTaken(wanted.value.name, () =>
       transact<Result<ConnectionRow, ChangeConnectionFailure>>(this.db, context, async (tx) => {
-        const admitted = admitChange(await lockConnection(tx, organizationId, id), permissions, expected);
+        await this.commands.execute(new LockRightsCommand(tx, identity, 'models.manage'));
+        const admitted = admitChange(await lockConnection(tx, organizationId, id), expected);
         if (!admitted.ok) return admitted;
         await updateConnection(tx, organizationId, id, wanted.value, { sealed, keep: change.apiKey === undefined });
         await this.commands.execute(new RecordAuditCommand(tx, identity, ...eventsOf(id, change, expected + 1)));
@@ -96,9 +96,8 @@ function eventsOf(target: string, { apiKey, ...change }: ConnectionChange, revis
   ];
 }
 
-function admitChange(row: ConnectionRow | null, permissions: Rights, expected: number): Result<ConnectionRow, Forbidden | ModelConnectionNotFound | ModelConnectionConflict> {
+function admitChange(row: ConnectionRow | null, expected: number): Result<ConnectionRow, ModelConnectionNotFound | ModelConnectionConflict> {
   if (!row) return fail({ _tag: 'ModelConnectionNotFound' });
-  if (!permissions.has('models.manage')) return fail({ _tag: 'Forbidden' });
   if (row.revision !== expected) return fail({ _tag: 'ModelConnectionConflict', revision: row.revision });
   return ok(row);
 }

@@ -2,10 +2,10 @@ import { Command, CommandBus, CommandHandler, type ICommandHandler } from '@nest
 import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import type { ConnectionSettings, ModelConnectionInvalid, ModelConnectionNameTaken } from '@domain/models/connection.js';
-import type { Forbidden } from '@domain/organizations/member.js';
-import { fail, ok, type Result } from '@domain/result.js';
+import { ok, type Result } from '@domain/result.js';
 import type { Tx } from '@engine/tx.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
+import { LockRightsCommand } from '@contexts/organizations/public/lock-rights.command.js';
 import { transact } from '@platform/database/transact.js';
 import { Egress } from '@platform/egress/egress.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -15,7 +15,7 @@ import { findConnection, type ConnectionRow } from '../queries/connections.js';
 import { checkReachableConnection, withNameTaken } from './connection-rules.js';
 
 export type NewConnection = Omit<ConnectionSettings, 'hasKey'> & { readonly apiKey: string | null };
-export type CreateConnectionFailure = Forbidden | ModelConnectionInvalid | ModelConnectionNameTaken;
+export type CreateConnectionFailure = ModelConnectionInvalid | ModelConnectionNameTaken;
 
 export class CreateConnectionCommand extends Command<Result<ConnectionRow, CreateConnectionFailure>> {
   constructor(
@@ -36,8 +36,7 @@ export class CreateConnectionHandler implements ICommandHandler<CreateConnection
   ) {}
 
   async execute({ identity, wanted: { apiKey, ...wanted } }: CreateConnectionCommand): Promise<Result<ConnectionRow, CreateConnectionFailure>> {
-    const { context, permissions } = identity;
-    if (!permissions.has('models.manage')) return fail({ _tag: 'Forbidden' });
+    const { context } = identity;
     const checked = await checkReachableConnection(this.egress, { ...wanted, hasKey: apiKey !== null });
     if (!checked.ok) return checked;
     const id = uuidv7();
@@ -45,6 +44,7 @@ export class CreateConnectionHandler implements ICommandHandler<CreateConnection
     const sealed = apiKey === null ? null : key.seal(keyBinding(id), apiKey);
     return withNameTaken(wanted.name, () =>
       transact(this.db, context, async (tx) => {
+        await this.commands.execute(new LockRightsCommand(tx, identity, 'models.manage'));
         await insertConnection(tx, context.organizationId, id, checked.value, sealed);
         const detail = { kind: wanted.kind, key: sealed !== null };
         await this.commands.execute(new RecordAuditCommand(tx, identity, { action: 'connection.created', target: id, detail }));

@@ -5,12 +5,10 @@ import type { CreateConnectionFailure } from '../commands/create-connection.comm
 import type { DeleteConnectionFailure } from '../commands/delete-connection.command.js';
 
 const notFound = { status: 404, message: 'There is no model connection with this ID.' };
-const forbidden = { status: 403, message: 'Only an owner of the organization may change model connections.' };
 const invalid = { status: 400, message: 'A field of the model connection does not fit: see field and reason.' };
 const nameTaken = { status: 409, message: 'Another model connection has this name.' };
 
 export const createConnectionProblems = {
-  Forbidden: forbidden,
   ModelConnectionInvalid: invalid,
   ModelConnectionNameTaken: nameTaken,
 } satisfies ProblemTable<CreateConnectionFailure>;
@@ -23,4 +21,4 @@ export const changeConnectionProblems = {
   ModelConnectionConflict: { status: 409, message: 'The model connection was changed since you read it.' },
 } satisfies ProblemTable<ChangeConnectionFailure>;
 
-export const deleteConnectionProblems = { Forbidden: forbidden, ModelConnectionNotFound: notFound } satisfies ProblemTable<DeleteConnectionFailure>;
+export const deleteConnectionProblems = readConnectionProblems satisfies ProblemTable<DeleteConnectionFailure>;

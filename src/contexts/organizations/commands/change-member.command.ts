@@ -9,13 +9,12 @@ import { WakeChannel } from '@engine/wake-channel.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { FindProviderQuery } from '@contexts/identity-providers/public/find-provider.query.js';
 import { EndSessionsCommand } from '@contexts/sign-in/public/end-sessions.command.js';
-import { LoadIdentityQuery } from '@contexts/sign-in/public/load-identity.query.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { toPublicId } from '@platform/ids/typeid.js';
+import { LockRightsCommand } from '../public/lock-rights.command.js';
 import type { Member } from '../public/member.queries.js';
 import { countOtherOwners, findMember } from '../queries/members.js';
-import { lockOrganization } from '../queries/organization.js';
 import { stopLostWork } from './stop-work.command.js';
 
 /** What is undefined stays as it is. */
@@ -45,7 +44,7 @@ export class ChangeMemberHandler implements ICommandHandler<ChangeMemberCommand>
 
   async execute({ identity, memberId, change }: ChangeMemberCommand): Promise<Result<Member, ChangeMemberFailure>> {
     const changed = await transact<Result<Changed, ChangeMemberFailure>>(this.db, identity.context, async (tx) => {
-      const locked = await lockMembership(tx, this.queries, identity, memberId, change);
+      const locked = await lockMembership(tx, this.commands, identity, memberId, change);
       if (!locked.ok) return locked;
       const lifts = change.suspended === false ? await this.judgeRestoring(tx, locked.value) : ok(false);
       if (!lifts.ok) return lifts;
@@ -95,16 +94,14 @@ async function storeChange(tx: Tx, memberId: string, { name, role, suspended }: 
 /** A member at the revision that the caller read, who may make this change by the rights that they have now: what it waited for may have taken them. */
 export async function lockMembership(
   tx: Tx,
-  queries: QueryBus,
-  { context, tokenId }: Identity,
+  commands: CommandBus,
+  identity: Identity,
   memberId: string,
   { expected, ...change }: MembershipChange & { readonly expected: number },
 ): Promise<Result<Member, ChangeMemberFailure>> {
-  await lockOrganization(tx);
+  const asker = await commands.execute(new LockRightsCommand(tx, identity, 'members.manage'));
   const member = await findMember(tx, memberId);
   if (!member) return fail({ _tag: 'MemberNotFound' });
-  const asker = await queries.execute(new LoadIdentityQuery(context, tokenId, tx));
-  if (!asker?.permissions.has('members.manage')) return fail({ _tag: 'Forbidden' });
   if (member.revision !== expected) return fail({ _tag: 'MemberRevisionConflict', revision: member.revision });
   const judged = judgeMembershipChange({ asker, member, change }, await countOtherOwners(tx, memberId));
   return judged.ok ? ok(member) : judged;

@@ -7,7 +7,7 @@ import { settleCommand, takeCommand, type KeyedCommand } from '@engine/admit.js'
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
-import { lockOrganization } from '../queries/organization.js';
+import { LockRightsCommand } from '../public/lock-rights.command.js';
 import { insertProjectRole } from '../queries/project-roles.js';
 
 export type ProjectReceipt = { readonly projectId: string; readonly revision: number };
@@ -35,7 +35,7 @@ export class CreateProjectHandler implements ICommandHandler<CreateProjectComman
       const taken = command && (await takeCommand<ProjectReceipt>(tx, command));
       if (taken && !taken.ok) return taken;
       if (taken?.value) return ok(taken.value);
-      await lockOrganization(tx);
+      await this.commands.execute(new LockRightsCommand(tx, identity, 'projects.create'));
       const id = uuidv7();
       await tx.query(`insert into project (organization_id, id, name) values (tenant_organization(), $1, $2)`, [id, name]);
       await insertProjectRole(tx, id, { memberId: identity.memberId, role: 'admin' });

@@ -8,6 +8,7 @@ import { fail, ok, type Result } from '@domain/result.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
+import { LockRightsCommand } from '../public/lock-rights.command.js';
 import type { ServiceAccount } from '../public/member.queries.js';
 
 /** Makes a principal for a program: nobody's e-mail, and no credential yet. */
@@ -28,9 +29,9 @@ export class CreateServiceAccountHandler implements ICommandHandler<CreateServic
   ) {}
 
   async execute({ identity, wanted: { name, role } }: CreateServiceAccountCommand): Promise<Result<ServiceAccount, Forbidden>> {
-    const { context, permissions } = identity;
-    if (!permissions.has('members.create') || !mayAppoint(permissions, role)) return fail({ _tag: 'Forbidden' });
-    return transact(this.db, context, async (tx) => {
+    return transact<Result<ServiceAccount, Forbidden>>(this.db, identity.context, async (tx) => {
+      const { permissions } = await this.commands.execute(new LockRightsCommand(tx, identity, 'members.create'));
+      if (!mayAppoint(permissions, role)) return fail({ _tag: 'Forbidden' });
       const id = uuidv7();
       const [made] = await tx.query<{ created_at: Date }[]>(
         `insert into member (organization_id, id, kind, name, role) values (tenant_organization(), $1, 'service_account', $2, $3) returning created_at`,

@@ -2,7 +2,6 @@ import { Command, CommandBus, CommandHandler, QueryBus, type ICommandHandler } f
 import { DataSource } from 'typeorm';
 import { v7 as uuidv7 } from 'uuid';
 import type { ExecutionKeyConflict } from '@domain/executions/failures.js';
-import type { Forbidden } from '@domain/organizations/member.js';
 import type { ActiveProject, LastProject, ProjectConflict, ProjectNotFound } from '@domain/organizations/project.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import { settleCommand, takeCommand, type KeyedCommand } from '@engine/admit.js';
@@ -13,14 +12,14 @@ import type { Tx } from '@engine/tx.js';
 import { WakeChannel } from '@engine/wake-channel.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { FindActiveProjectQuery } from '@contexts/sign-in/public/find-active-project.query.js';
-import { LoadIdentityQuery } from '@contexts/sign-in/public/load-identity.query.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
+import { LockRightsCommand } from '../public/lock-rights.command.js';
 import { countProjects, findProject, lockOrganization, type ProjectRow } from '../queries/organization.js';
 import { insertPurge } from '../queries/project-purges.js';
 import { newPurgeCursor, projectPurge, projects, stopLimit } from '../sagas/project-purge.js';
 
-export type DeleteProjectFailure = ProjectNotFound | Forbidden | ProjectConflict | LastProject | ActiveProject | ExecutionKeyConflict;
+export type DeleteProjectFailure = ProjectNotFound | ProjectConflict | LastProject | ActiveProject | ExecutionKeyConflict;
 /** Of the work that purges the project; `sequence` is its first event. */
 export type DeleteProjectReceipt = { readonly executionId: string; readonly projectId: string; readonly sequence: number };
 type Deleted = { readonly receipt: DeleteProjectReceipt; readonly touched: readonly string[] };
@@ -73,15 +72,14 @@ export class DeleteProjectHandler implements ICommandHandler<DeleteProjectComman
   }
 
   /** Judged by the rights and projects that are there now: of two who delete the last two at once, one is refused. */
-  private async lock(tx: Tx, { context, tokenId }: Identity, projectId: string, expected: number): Promise<Result<ProjectRow, DeleteProjectFailure>> {
+  private async lock(tx: Tx, identity: Identity, projectId: string, expected: number): Promise<Result<ProjectRow, DeleteProjectFailure>> {
     await lockOrganization(tx);
     const project = await findProject(tx, projectId);
-    const asker = project && (await this.queries.execute(new LoadIdentityQuery(context, tokenId, tx)));
-    if (!asker) return fail({ _tag: 'ProjectNotFound' });
-    if (!asker.permissions.has('projects.delete')) return fail({ _tag: 'Forbidden' });
+    if (!project) return fail({ _tag: 'ProjectNotFound' });
+    await this.commands.execute(new LockRightsCommand(tx, identity, 'projects.delete'));
     if (project.revision !== expected) return fail({ _tag: 'ProjectConflict', revision: project.revision });
     if ((await countProjects(tx)) === 1) return fail({ _tag: 'LastProject' });
-    const active = await this.queries.execute(new FindActiveProjectQuery(tokenId, tx));
+    const active = await this.queries.execute(new FindActiveProjectQuery(identity.tokenId, tx));
     return active === projectId ? fail({ _tag: 'ActiveProject' }) : ok(project);
   }
 }

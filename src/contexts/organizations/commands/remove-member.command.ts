@@ -33,7 +33,7 @@ export class RemoveMemberHandler implements ICommandHandler<RemoveMemberCommand>
 
   async execute({ identity, memberId, expected }: RemoveMemberCommand): Promise<Result<null, ChangeMemberFailure>> {
     const removed = await transact<Result<readonly string[], ChangeMemberFailure>>(this.db, identity.context, async (tx) => {
-      const locked = await lockMembership(tx, this.queries, identity, memberId, { expected, removed: true });
+      const locked = await lockMembership(tx, this.commands, identity, memberId, { expected, removed: true });
       if (!locked.ok) return locked;
       await tx.query(`update member set removed_at = clock_timestamp(), revision = revision + 1 where organization_id = tenant_organization() and id = $1`, [memberId]);
       await deleteProjectRoles(tx, memberId);

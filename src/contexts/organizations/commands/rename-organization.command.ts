@@ -5,7 +5,8 @@ import { fail, ok, type Result } from '@domain/result.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
-import { loadOrganization, lockOrganization, type OrganizationRow } from '../queries/organization.js';
+import { LockRightsCommand } from '../public/lock-rights.command.js';
+import { loadOrganization, type OrganizationRow } from '../queries/organization.js';
 
 export class RenameOrganizationCommand extends Command<Result<OrganizationRow, OrganizationConflict>> {
   constructor(
@@ -25,7 +26,7 @@ export class RenameOrganizationHandler implements ICommandHandler<RenameOrganiza
 
   execute({ identity, change: { name, expected } }: RenameOrganizationCommand): Promise<Result<OrganizationRow, OrganizationConflict>> {
     return transact<Result<OrganizationRow, OrganizationConflict>>(this.db, identity.context, async (tx) => {
-      await lockOrganization(tx);
+      await this.commands.execute(new LockRightsCommand(tx, identity, 'organization.change'));
       const { id, revision } = await loadOrganization(tx);
       if (revision !== expected) return fail({ _tag: 'OrganizationConflict', revision });
       await tx.query(`update organization set name = $1, revision = revision + 1 where id = tenant_organization()`, [name]);

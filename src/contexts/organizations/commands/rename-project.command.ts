@@ -6,6 +6,7 @@ import type { Tx } from '@engine/tx.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
+import { LockRightsCommand } from '../public/lock-rights.command.js';
 import { findProject, type ProjectRow } from '../queries/organization.js';
 
 export type RenameProjectFailure = ProjectNotFound | ProjectConflict;
@@ -29,6 +30,7 @@ export class RenameProjectHandler implements ICommandHandler<RenameProjectComman
 
   execute({ identity, projectId, change: { name, expected } }: RenameProjectCommand): Promise<Result<ProjectRow, RenameProjectFailure>> {
     return transact<Result<ProjectRow, RenameProjectFailure>>(this.db, identity.context, async (tx) => {
+      await this.commands.execute(new LockRightsCommand(tx, identity, 'projects.change'));
       const locked = await lockOwnProject(tx, identity, projectId, expected);
       if (!locked.ok) return locked;
       await tx.query(`update project set name = $2, revision = revision + 1 where organization_id = tenant_organization() and id = $1`, [projectId, name]);

@@ -9,13 +9,12 @@ import { fail, ok, type Result } from '@domain/result.js';
 import type { Tx } from '@engine/tx.js';
 import { WakeChannel } from '@engine/wake-channel.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
-import { LoadIdentityQuery } from '@contexts/sign-in/public/load-identity.query.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { toPublicId } from '@platform/ids/typeid.js';
+import { LockRightsCommand } from '../public/lock-rights.command.js';
 import type { Member } from '../public/member.queries.js';
 import { findMembers } from '../queries/members.js';
-import { lockOrganization } from '../queries/organization.js';
 import { listProjectMembers, replaceProjectMembers, type ProjectMember, type ProjectMembers } from '../queries/project-roles.js';
 import { stopWorkIn } from './stop-work.command.js';
 import { lockOwnProject, type RenameProjectFailure } from './rename-project.command.js';
@@ -52,11 +51,9 @@ export class SetProjectMembersHandler implements ICommandHandler<SetProjectMembe
   }
 
   private async set(tx: Tx, { identity, projectId, expected, members }: SetProjectMembersCommand): Promise<Result<SetRoles, SetProjectMembersFailure>> {
-    await lockOrganization(tx);
+    const { permissions } = await this.commands.execute(new LockRightsCommand(tx, identity, 'projects.change'));
     const locked = await lockOwnProject(tx, identity, projectId, expected);
     if (!locked.ok) return locked;
-    // As it is now: the change that this one waited for may have taken the caller's own rights.
-    const asker = await this.queries.execute(new LoadIdentityQuery(identity.context, identity.tokenId, tx));
     const before = await listProjectMembers(tx, projectId);
     const found = new Map(
       (
@@ -69,7 +66,7 @@ export class SetProjectMembersHandler implements ICommandHandler<SetProjectMembe
     const wrong = members.findIndex(({ memberId }, index) => !found.has(memberId) || members.findIndex((other) => other.memberId === memberId) !== index);
     if (wrong >= 0) return fail({ _tag: 'ProjectMemberInvalid', field: `members[${wrong}].member`, member: toPublicId('member', members[wrong]!.memberId) });
     const changed = differences(before, members);
-    if (!asker?.permissions.has('projects.change') || !changed.every(({ role }) => mayAssign(asker.permissions, role))) return fail({ _tag: 'Forbidden' });
+    if (!changed.every(({ role }) => mayAssign(permissions, role))) return fail({ _tag: 'Forbidden' });
 
     await replaceProjectMembers(tx, projectId, members);
     await tx.query(`update project set revision = revision + 1 where organization_id = tenant_organization() and id = $1`, [projectId]);

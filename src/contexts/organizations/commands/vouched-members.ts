@@ -5,19 +5,9 @@ import { fail, ok, type Result } from '@domain/result.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { EndSessionsCommand } from '@contexts/sign-in/public/end-sessions.command.js';
 import { AdmitVouchedCommand } from '../public/admit-vouched.command.js';
-import { LockMembersCommand } from '../public/lock-members.command.js';
 import { SetVouchedRoleCommand } from '../public/set-vouched-role.command.js';
 import { findMember, insertPerson } from '../queries/members.js';
-import { lockOrganization } from '../queries/organization.js';
 import { stopLostWork } from './stop-work.command.js';
-
-@CommandHandler(LockMembersCommand)
-export class LockMembersHandler implements ICommandHandler<LockMembersCommand> {
-  async execute({ tx }: LockMembersCommand): Promise<null> {
-    await lockOrganization(tx);
-    return null;
-  }
-}
 
 @CommandHandler(AdmitVouchedCommand)
 export class AdmitVouchedHandler implements ICommandHandler<AdmitVouchedCommand> {

@@ -47,7 +47,6 @@ export const renameProjectProblems = {
 export const deleteProjectProblems = {
   ...createProjectProblems,
   ...renameProjectProblems,
-  Forbidden: { status: 403, message: 'You may not delete this project.' },
   LastProject: { status: 409, message: 'This is the last project of the organization: create another one first.' },
   ActiveProject: {
     status: 409,

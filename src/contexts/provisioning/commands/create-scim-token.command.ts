@@ -7,7 +7,7 @@ import type { TooManyScimTokens } from '@domain/provisioning/failures.js';
 import { fail, ok, type Result } from '@domain/result.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
 import { FindProviderQuery } from '@contexts/identity-providers/public/find-provider.query.js';
-import { LockMembersCommand } from '@contexts/organizations/public/lock-members.command.js';
+import { LockRightsCommand } from '@contexts/organizations/public/lock-rights.command.js';
 import { transact } from '@platform/database/transact.js';
 import { newToken } from '@platform/identity/credential-text.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -44,7 +44,7 @@ export class CreateScimTokenHandler implements ICommandHandler<CreateScimTokenCo
     if (!permissions.has('sso.manage')) return fail({ _tag: 'Forbidden' });
     const { token: secret, prefix, hash } = newToken(context.organizationId, 'obd_');
     return transact<Result<MadeScimToken, CreateScimTokenFailure>>(this.db, context, async (tx) => {
-      await this.commands.execute(new LockMembersCommand(tx));
+      await this.commands.execute(new LockRightsCommand(tx, identity, 'sso.manage'));
       if (!(await this.queries.execute(new FindProviderQuery(providerId, tx)))) return fail({ _tag: 'IdentityProviderNotFound' });
       if ((await countTokens(tx, providerId)) >= mostTokens) return fail({ _tag: 'TooManyScimTokens', most: mostTokens });
       const shown = await insertToken(tx, { id: uuidv7(), providerId, prefix, hash, createdBy: memberId, ...wanted });

@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import { mayAppoint } from '@domain/access/rights.js';
 import type { Forbidden, MemberNotFound } from '@domain/organizations/member.js';
 import { fail, ok, type Result } from '@domain/result.js';
+import { LockRightsCommand } from '@contexts/organizations/public/lock-rights.command.js';
 import { FindMemberQuery } from '@contexts/organizations/public/member.queries.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
@@ -29,8 +30,9 @@ export class EndMemberSessionsHandler implements ICommandHandler<EndMemberSessio
   ) {}
 
   execute({ identity, memberId }: EndMemberSessionsCommand): Promise<Result<null, EndMemberSessionsFailure>> {
-    const { context, permissions } = identity;
+    const { context } = identity;
     return transact<Result<null, EndMemberSessionsFailure>>(this.db, context, async (tx) => {
+      const { permissions } = await this.commands.execute(new LockRightsCommand(tx, identity, 'members.manage'));
       const member = await this.queries.execute(new FindMemberQuery(context, memberId, tx));
       if (!member) return fail({ _tag: 'MemberNotFound' });
       if (!mayAppoint(permissions, member.role)) return fail({ _tag: 'Forbidden' });

@@ -5,12 +5,13 @@ import { fail, ok, type Result } from '@domain/result.js';
 import type { RotateCredentialFailure } from '@domain/sign-in/token.js';
 import type { Tx } from '@engine/tx.js';
 import { RecordAuditCommand } from '@contexts/audit/public/record-audit.command.js';
+import { LockRightsCommand } from '@contexts/organizations/public/lock-rights.command.js';
 import { transact } from '@platform/database/transact.js';
 import type { Identity } from '@platform/identity/identity.js';
 import { newToken } from '@platform/identity/credential-text.js';
 import { memberOf, shownColumns, whose, type CredentialsOf, type ShownCredential } from '../queries/credential-lists.js';
 import { lockGrantor } from '../queries/grantor.js';
-import { tooWide } from './create-credential.command.js';
+import { permissionFor, tooWide } from './create-credential.command.js';
 import { rotatedEvent } from './credential-events.js';
 import { startOf, type MadeCredential } from './store-credential.js';
 
@@ -43,6 +44,7 @@ export class RotateCredentialHandler implements ICommandHandler<RotateCredential
 
   execute({ identity, of, credentialId, overlapMs }: RotateCredentialCommand): Promise<Result<MadeCredential, RotateCredentialFailure | CredentialNotFound>> {
     return transact(this.db, identity.context, async (tx) => {
+      await this.commands.execute(new LockRightsCommand(tx, identity, permissionFor(of, identity)));
       const grantor = await lockGrantor(tx, identity.tokenId);
       const row = await this.lock(tx, of, credentialId);
       if (!row || !grantor.counts) return fail({ _tag: 'CredentialNotFound' });
